@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +11,11 @@ from codec_superb.cli.dataset_facts import facts_of_prepared
 from codec_superb.cli.options import DEFAULT_SAMPLES, plain_path
 from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
-from codec_superb.pipeline.runs.folder import INFO, RunFolder
+from codec_superb.pipeline.runs.folder import INFO, RunFolder, folders_with
 from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.journal import read_journal
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.tables.rows import ResynthesisRow, ScoreLine
 from codec_superb.server.datasets.service import DatasetFacts
 from codec_superb.server.local.runs import LocalCodec, LocalRun
 from codec_superb.web.text import count
@@ -26,11 +27,12 @@ _SIGNS = (INFO, "clips.parquet", "journal")
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What was read of one run folder, and the stamp of its files then."""
+    """What was read of one run folder, and the stamps of its files then."""
 
-    stamp: str
     results: str
-    """Stamp of the files that a submission is made of; journals, which grow while a stage runs, are not among them."""
+    """Stamp of the files that a submission is made of."""
+    journals: str
+    """Stamp of the others, which grow while a stage runs."""
     run: LocalRun
     info: RunInfo | None
 
@@ -52,12 +54,11 @@ class RunsOnDisk:
 
     def look(self) -> Sequence[LocalCodec]:
         """Find all runs; of those whose files have not changed since the last call only times and sizes are read."""
-        self._looks = {path: self._one(path) for path in sorted(set(_run_folders(self._folder)))}
+        self._looks = {path: self._one(path) for path in folders_with(_SIGNS, self._folder)}
         groups: dict[str, list[Path]] = {}
         for path, look in self._looks.items():
             own = " on own datasets" if look.info is not None and look.info.dataset.location else ""
-            where = path.parent.relative_to(self._folder) if path != self._folder else Path()
-            groups.setdefault(f"{'' if where == Path() else where}{own}" or path.name, []).append(path)
+            groups.setdefault(self._codec_folder(path) + own, []).append(path)
         self._packed = {name: [path for path in paths if self._is_finished(path)] for name, paths in groups.items()}
         return [
             LocalCodec(name, tuple(self._looks[path].run for path in paths), self._stamp(self._packed[name]))
@@ -82,25 +83,25 @@ class RunsOnDisk:
 
     def _one(self, path: Path) -> _Look:
         results = _stamp_of(path / INFO, *(path / name for name in _TABLES))
-        stamp = results + _stamp_of(*sorted((path / "journal").glob("*.jsonl")))
         before = self._looks.get(path)
-        if before is not None and before.stamp == stamp:
-            return before
-        return _Look(stamp, results, *_read(path, self._folder))
+        same = before if before is not None and before.results == results else None
+        if same and same.run.state != "unfinished":  # what probes append to a journal changes nothing then
+            return same
+        journals = _stamp_of(*sorted((path / "journal").glob("*.jsonl")))
+        if same and same.journals == journals:
+            return same
+        return _Look(results, journals, *_read(path, self._folder))
+
+    def _codec_folder(self, run: Path) -> str:
+        """Name the folder of a run: below the one that is shown, by its own name where it is that one or above it."""
+        place = run.parent.relative_to(self._folder) if run != self._folder else Path()
+        return run.resolve().parent.name if place == Path() else str(place)
 
     def _is_finished(self, path: Path) -> bool:
         return self._looks[path].run.state == "finished"
 
     def _stamp(self, runs: Sequence[Path]) -> str:
         return " ".join(self._looks[path].results for path in runs)
-
-
-def _run_folders(folder: Path) -> Iterator[Path]:
-    for depth in ("", "*/", "*/*/"):
-        for sign in _SIGNS:
-            for found in folder.glob(depth + sign):
-                if not any(part.startswith(".") for part in found.relative_to(folder).parts):  # set aside
-                    yield found.parent
 
 
 def _stamp_of(*files: Path) -> str:
@@ -117,7 +118,7 @@ def _stamp_of(*files: Path) -> str:
 
 def _read(path: Path, folder: Path) -> tuple[LocalRun, RunInfo | None]:
     """Say how far a run has come, from its ``run.json`` and, where it is not finished, the lines of a journal."""
-    place = str(path.relative_to(folder)) if path != folder else path.name
+    place = str(path.relative_to(folder)) if path != folder else path.resolve().name
     run = RunFolder(path)
     try:
         info = run.info()
@@ -131,27 +132,18 @@ def _read(path: Path, folder: Path) -> tuple[LocalRun, RunInfo | None]:
             return LocalRun(place, "broken", str(error)), info
         whole = clips if selected == info.dataset.clips else f"{selected} of {clips}"
         return LocalRun(place, "finished", whole + _of_them(failed)), info
-    stage = "score" if info.status != "started" and run.has_table() else "resynth"
-    done, failed = _done(path / "journal" / f"{stage}.jsonl")
-    words = "scored" if stage == "score" else "resynthesised"
-    done = min(done, selected)
-    detail = f"{done} of {count(selected, 'clip')} {words}{_of_them(failed)}; "
-    detail += f"codec-superb {stage} goes on with it, unless it runs now"
+    journal, failed = path / "journal", 0
+    if info.status != "started" and run.has_table():
+        command, words = "score", "scored"
+        done = len({line.clip for line in read_journal(journal / "score.jsonl", ScoreLine)})
+    else:
+        command, words = "import" if (journal / "import.jsonl").exists() else "resynth", "resynthesised"
+        states = {row.clip: row.status for row in read_journal(journal / "resynth.jsonl", ResynthesisRow)}
+        done, failed = len(states), sum(status != "ok" for status in states.values())
+    detail = f"{min(done, selected)} of {count(selected, 'clip')} {words}{_of_them(failed)}; "
+    detail += f"codec-superb {command} goes on with it, unless it runs now"
     return LocalRun(place, "unfinished", detail), info
 
 
 def _of_them(failed: int) -> str:
     return f", {failed} failed" if failed else ""
-
-
-def _done(journal: Path) -> tuple[int, int]:
-    """Count the clips of a journal, and those that failed: by the last line of each."""
-    states: dict[str, bool] = {}
-    try:
-        with journal.open("rb") as file:
-            for line in file:
-                entry = json.loads(line)
-                states[entry["clip"]] = entry.get("status") == "failed"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a line that is being written, or damaged
-        pass
-    return len(states), sum(states.values())

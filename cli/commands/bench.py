@@ -244,14 +244,16 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
 
 def _limited(results: Sequence[Results]) -> dict[str, str]:
     """Return how much of a dataset was run, by its name; without those that were run whole."""
-    infos = [dataset.info for entry in results for dataset in entry.datasets]
-    found: dict[str, str] = {}
-    for info in infos:
-        taken = {of.selected for of in infos if of.name == info.name}
-        if min(taken) < info.clips:
-            amount = " to ".join(map(str, sorted({min(taken), max(taken)})))
-            found[info.name] = f"{amount} of {text.count(info.clips, 'clip')}"
-    return found
+    clips: dict[str, int] = {}
+    taken: dict[str, set[int]] = {}
+    for info in (dataset.info for entry in results for dataset in entry.datasets):
+        clips[info.name] = info.clips
+        taken.setdefault(info.name, set()).add(info.selected)
+    return {
+        name: f"{' to '.join(map(str, sorted({min(some), max(some)})))} of {text.count(clips[name], 'clip')}"
+        for name, some in taken.items()
+        if min(some) < clips[name]
+    }
 
 
 def _fingerprint(runs: Sequence[Path]) -> str:

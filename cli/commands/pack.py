@@ -29,9 +29,10 @@ def command(
     if contact and not submitter:
         raise typer.BadParameter("--contact needs --submitter, the name it belongs to")
     from codec_superb.pipeline.runs.folder import find_runs
+    from codec_superb.pipeline.runs.info import is_imported
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
-    from codec_superb.pipeline.submission.statements import is_imported, unstated
+    from codec_superb.pipeline.submission.statements import unstated
 
     folders = find_runs(runs)
     who = Submitter(name=submitter, contact=contact) if submitter else None
@@ -39,8 +40,8 @@ def command(
     if as_json:
         print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
     else:
-        custom = ", as custom: shown, never ranked" if folders[0].info().dataset.location else ""
         info = folders[0].info()
+        custom = ", as custom: shown, never ranked" if info.dataset.location else ""
         missing = unstated(info.card, imported=is_imported(info.provenance))
         if who is None and card is None and missing:
             note(

@@ -83,10 +83,9 @@ def _show(runs: Path, host: str, port: int, log_format: str | None) -> int:
             from codec_superb.server.serving import serve
         except ModuleNotFoundError as error:
             raise missing_extra(error) from error
-        given: dict[str, object] = {"database": None, "anonymous_uploads": False}
-        if chosen := log_format or _suited():
-            given["log_format"] = chosen
-        return serve(settings.model_copy(update=given), host, port, say=_say, runs=RunsOnDisk(runs))
+        form = log_format or _suited() or settings.log_format
+        own = {"database": None, "anonymous_uploads": False, "log_format": form}
+        return serve(settings.model_copy(update=own), host, port, say=_say, runs=RunsOnDisk(runs))
 
 
 def _suited() -> str | None:

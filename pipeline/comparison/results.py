@@ -18,7 +18,7 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, titled
+from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, is_imported, titled
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
@@ -73,7 +73,7 @@ class Results:
     @property
     def imported(self) -> bool:
         """Whether any of it was resynthesised elsewhere and taken over."""
-        return any(stamp.stage == "imported" for of in self.datasets for stamp in of.provenance)
+        return is_imported(stamp for of in self.datasets for stamp in of.provenance)
 
     def table(self) -> dict[str, Metric]:
         """Return the metric table, and the custom metrics of these results as they describe themselves."""

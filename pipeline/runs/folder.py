@@ -230,14 +230,17 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
-        here = [candidate.parent for depth in ("", "*/", "*/*/") for candidate in path.glob(depth + INFO)]
-        runs = [folder for folder in here if not _hidden_below(folder, path)]
+        runs = folders_with((INFO,), path)
         if not runs:
             raise RunFolderError(f"expected a run, a codec's folder or an output folder, found no {INFO} in {path}")
-        found |= {folder.resolve(): RunFolder(folder) for folder in sorted(runs)}
+        found |= {folder.resolve(): RunFolder(folder) for folder in runs}
     return sorted(found.values(), key=lambda run: run.path)
 
 
-def _hidden_below(folder: Path, root: Path) -> bool:
-    """Whether ``folder`` was set aside, that is, renamed to a hidden name."""
-    return any(part.startswith(".") for part in folder.relative_to(root).parts)
+def folders_with(names: Iterable[str], root: Path) -> list[Path]:
+    """Return the folders with one of the names in them, sorted: ``root``, and those up to two levels below it.
+
+    Folders that were set aside, that is, renamed to a hidden name, are passed over.
+    """
+    found = {path.parent for depth in ("", "*/", "*/*/") for name in names for path in root.glob(depth + name)}
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from math import inf, isfinite
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
@@ -101,6 +102,11 @@ class Provenance(Record):
         if self.taken_over is None:
             written.pop("taken_over", None)
         return written
+
+
+def is_imported(stamps: Iterable[Provenance]) -> bool:
+    """Whether sound that was resynthesised elsewhere was taken over."""
+    return any(stamp.stage == "imported" for stamp in stamps)
 
 
 class CustomMetric(Record):

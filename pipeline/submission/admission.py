@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from codec_superb.base_codec.card import NOT_STATED, Card
+from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.submission.statements import is_imported, unstated
+from codec_superb.pipeline.submission.statements import unstated
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate

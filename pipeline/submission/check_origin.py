@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -25,7 +26,7 @@ def check_origin(rows: Sequence[ClipRow], submission: Submission, findings: Find
                 findings.add(where, "imported, for sound that was taken over from files", stamp.stage, fix)
         coded = [row for row in rows if row.dataset == dataset.name and row.status == "ok"]
         timed = any(row.encode_s is not None or row.decode_s is not None for row in coded)
-        if coded and not timed and not any(stamp.stage == "imported" for stamp in dataset.provenance):
+        if coded and not timed and not is_imported(dataset.provenance):
             findings.note(
                 f"{UNUSUAL}{dataset.name}: no clip has a time of encoding or decoding, which resynth always measures: "
                 "was the sound made elsewhere?"

@@ -26,7 +26,7 @@ from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.runs.info import Provenance, RunInfo, is_imported, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
@@ -43,7 +43,7 @@ from codec_superb.pipeline.submission.schema import (
     format_of,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
-from codec_superb.pipeline.submission.statements import completed, is_imported, what_is_missing
+from codec_superb.pipeline.submission.statements import completed, what_is_missing
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
@@ -88,9 +88,8 @@ def pack(
     opened = sorted((_open(run) for run in runs), key=lambda run: run.info.dataset.name)
     _refuse(opened)
     shown = completed(opened[0].info.card, card)
-    if public and (
-        told := what_is_missing(shown, imported=is_imported(stamp for run in opened for stamp in run.info.provenance))
-    ):
+    imported = is_imported(stamp for run in opened for stamp in run.info.provenance)
+    if public and (told := what_is_missing(shown, imported=imported)):
         raise SubmissionError(told)
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
@@ -107,7 +106,8 @@ def pack(
             clips_sha256=hashes[CLIPS_NAME],
             pairs_sha256=hashes.get(PAIRS_NAME),
             vectors_sha256=hashes.get(VECTORS_NAME),
-            **(_described(opened, rows, folders) | {"codec": _public_card(shown, folders)}),
+            codec=_public_card(shown, folders),
+            **_described(opened, rows, folders),
         ).seal()
     except ValidationError as error:
         raise SubmissionError(f"the runs cannot be described as a submission: {sentences(error)}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from codec_superb.base_codec.card import NOT_STATED, Card
 from codec_superb.base_codec.catalogue_file import card_from
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.runs.info import Provenance
 
 _EXAMPLES = {
     "version": ("which implementation was run", '"1.0"'),
@@ -33,11 +31,6 @@ _MAY_BE_STATED = frozenset(_EXAMPLES) - {"delay_samples"} | {
     "level_note",
 }  # fmt: skip
 """Fields that describe a codec and change no row of its runs."""
-
-
-def is_imported(stamps: Iterable[Provenance]) -> bool:
-    """Whether sound that was resynthesised elsewhere was taken over."""
-    return any(stamp.stage == "imported" for stamp in stamps)
 
 
 def unstated(card: Card, *, imported: bool = False) -> list[str]:

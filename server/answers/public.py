@@ -30,7 +30,12 @@ async def public_page(
     if has_cookie(request):
         return await run_in_threadpool(_personal, request, title, description, make)
     page_context = replace(public_page_context(request, title), description=description)
-    return await cached(request, key, lambda snapshot: UnsentAnswer(make(snapshot, page_context), HTML), quick=quick)
+
+    def answer(snapshot: Snapshot) -> UnsentAnswer:
+        # kept as long as the snapshot: with an older revision in it an open page would be loaded anew without end
+        return UnsentAnswer(make(snapshot, replace(page_context, revision=str(snapshot.revision))), HTML)
+
+    return await cached(request, key, answer, quick=quick)
 
 
 def _personal(request: Request, title: str, description: str, make: MakePage) -> Response:

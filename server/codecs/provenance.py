@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codec_superb.pipeline.runs.info import Provenance
+from codec_superb.pipeline.runs.info import Provenance, is_imported
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.facts import web_address
 from codec_superb.server.database.models import Submission
@@ -33,16 +33,12 @@ def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list
 
 def machines(datasets: Sequence[SubmittedDataset]) -> str:
     """Name the hardware of the timings: that of resynthesis, the only stage that encodes and decodes."""
-    stamps = [stamp for dataset in datasets for stamp in dataset.provenance if stamp.stage == "resynth"]
-    if is_imported(datasets):
+    stamps = [stamp for dataset in datasets for stamp in dataset.provenance]
+    if is_imported(stamps):
         return "no machine of this program: the sound was resynthesised elsewhere"
-    found = dict.fromkeys(f"{stamp.processor} ({stamp.device}{_batches(stamp)}), {stamp.platform}" for stamp in stamps)
+    made = [stamp for stamp in stamps if stamp.stage == "resynth"]
+    found = dict.fromkeys(f"{stamp.processor} ({stamp.device}{_batches(stamp)}), {stamp.platform}" for stamp in made)
     return "; ".join(found) or "a machine that the submission does not name"
-
-
-def is_imported(datasets: Sequence[SubmittedDataset]) -> bool:
-    """Whether sound of any dataset was resynthesised elsewhere."""
-    return any(stamp.stage == "imported" for dataset in datasets for stamp in dataset.provenance)
 
 
 def _batches(stamp: Provenance) -> str:

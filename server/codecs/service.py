@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
@@ -180,7 +181,7 @@ def view_of(
         title=card.title,
         family=card.family,
         summary=facts.summary(card),
-        marks=_marks(submission, card, imported=provenance.is_imported(found.datasets)),
+        marks=_marks(submission, card, imported=is_imported(stamp for of in found.datasets for stamp in of.provenance)),
         submission=SubmissionView(
             submission.id, submission.version, submission.status, submission.received.date().isoformat(),
             submission.submitter, submission.complete,

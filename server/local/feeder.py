@@ -13,6 +13,7 @@ from sqlalchemy import select
 from codec_superb.server.database.models import Dataset
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import add
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.local_file import identity_of_account, reason_of, take_file
 from codec_superb.server.ingest.schemas import Receipt
@@ -98,8 +99,11 @@ class Feeder:
         previous = before.receipt
         try:
             receipt, note = self._store(codec) if codec.stamp else (None, "")
+        except Unavailable:  # the checker is busy or starts anew: the next look tries again
+            return Shown(codec, previous, WAITING)
         except Exception as error:  # noqa: BLE001 -- a run that cannot be shown is listed with the reason
             receipt, note = None, reason_of(error)
+            _LOG.warning("local.not_shown", runs=codec.name, error=f"{type(error).__name__}: {error}")
         if previous is not None and (receipt is None or receipt.id != previous.id):
             self._withdraw(previous, "the run has changed")
         return Shown(codec, receipt, note)
@@ -128,7 +132,10 @@ class Feeder:
                     add(session, facts, actor=ACCOUNT)
 
     def _withdraw(self, receipt: Receipt | None, reason: str) -> None:
-        if receipt is not None:
+        """Take a submission back, unless other runs of the folder are the same one, as copies are."""
+        if receipt is None:
+            return
+        if sum(shown.receipt is not None and shown.receipt.id == receipt.id for shown in self._shown.values()) == 1:
             with self._database.transaction(write=True) as session:
                 decide(session, receipt.id, "withdraw", reason, actor=ACCOUNT)
 

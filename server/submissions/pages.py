@@ -25,18 +25,18 @@ def custom_page(
     request: Request, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
 ) -> HTMLResponse:
     """List the public submissions on datasets that are not of the benchmark, newest first."""
+    context = page_context_of(request, "Custom datasets")  # its revision is not newer than what is read below
     found = service.listed(session, custom=True, page=page, per_page=PER_PAGE)
     links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}")
-    context = page_context_of(request, "Custom datasets")
     return HTMLResponse(render("custom.html.j2", context, found=found.submissions, links=links))
 
 
 @router.get("/conditions", response_class=HTMLResponse)
 def conditions_page(request: Request, session: ReadTransaction) -> HTMLResponse:
     """Show every codec with public results under conditions: values against strength, and the submissions."""
+    context = page_context_of(request, "Conditions")  # as above
     conditioned = repository.under_conditions(session, None)
     clean = repository.newest_clean(session, {each.codec_id for each in conditioned})
-    context = page_context_of(request, "Conditions")
     categories = categories_of(conditioned, clean)
     return HTMLResponse(render("conditions.html.j2", context, categories=categories, found=conditioned))
 

@@ -19,13 +19,13 @@ from codec_superb.base_codec.card import Card, Isolation, SystemNeed, Weights
 from codec_superb.metrics.overall import normalise, on_scale
 from codec_superb.metrics.table import METRICS, Category, Metric
 from codec_superb.pipeline.literature.tables import published_as
-from codec_superb.pipeline.runs.info import Provenance
+from codec_superb.pipeline.runs.info import Provenance, is_imported
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.entries import BoardEntry, CodecFigures
 from codec_superb.server.codecs.band import FACTOR, axes, band_of, scale_words
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
-from codec_superb.server.codecs.provenance import STAGES, _taken_over, is_imported, machines
+from codec_superb.server.codecs.provenance import STAGES, _taken_over, machines
 from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.web.rows import CodecResult
@@ -301,9 +301,9 @@ def test_sound_made_elsewhere_is_told() -> None:
     made = {"files": 75, "fitted": 58, "longest_ms": 19.75, "resampled": 2}
     imported = stamp("resynth").model_dump() | {"stage": "imported", "taken_over": made}
     whole = dataset("one", provenance=[imported])
-    assert is_imported([dataset("two"), whole])
-    assert not is_imported([dataset("two")])
-    assert machines([whole]) == "no machine of this program: the sound was resynthesised elsewhere"
+    assert is_imported([stamp("resynth"), *whole.provenance])
+    assert not is_imported([stamp("resynth")])
+    assert machines([dataset("two"), whole]) == "no machine of this program: the sound was resynthesised elsewhere"
     fact = _taken_over(whole.provenance[0])[0]
     assert fact.text == "imported: resynthesised elsewhere"
     assert fact.note == (

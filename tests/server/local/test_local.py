@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,8 +19,12 @@ from support.timing import wait_for
 from codec_superb.base_codec.card import Card
 from codec_superb.cli.local_runs import RunsOnDisk
 from codec_superb.cli.main import call
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.ingest import local_file
+from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.local import feeder
 from codec_superb.server.local.feeder import WAITING
 from codec_superb.server.settings import Settings
@@ -89,9 +94,9 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     before = state_of(runs)
     run = write_run(runs, ROWS, card=card("opus_16k"))
     added = {path: state for path, state in state_of(runs).items() if path not in before}
-    wait_for(lambda: on_board(client) == {"opus_16k"}, "expected the new run on the board")
     # its dataset is not on this machine: it is shown without sound, and says so
-    assert "yes without sound" in shown(client)["opus_16k"]
+    wait_for(lambda: "yes without sound" in shown(client).get("opus_16k", ""), "expected the new run")
+    assert on_board(client) == {"opus_16k"}
     assert {**state_of(runs), str(runs): None} == {**before, **added, str(runs): None}
 
     first = client.get("/local/revision").text
@@ -102,8 +107,8 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     wait_for(lambda: client.get("/api/v1/codecs/opus_16k").json()["submission"]["version"] == 2, "expected new rows")
     assert client.get("/local/revision").text != first
     shutil.rmtree(run.path.parent)
-    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
-    assert "opus_16k" not in shown(client)
+    wait_for(lambda: "opus_16k" not in shown(client), "expected the removed run to be gone")
+    assert on_board(client) == set()
 
 
 def test_a_card_that_leaves_much_open_is_no_reason_here(client: TestClient, runs: Path) -> None:
@@ -118,6 +123,38 @@ def test_a_card_that_leaves_much_open_is_no_reason_here(client: TestClient, runs
     assert "No codec shown here has a rank: its bitrate is not stated (1 codec)." in board
     assert "Ranks are ranges" not in board
     assert "not stated, first published not stated" in codec
+    shutil.rmtree(run.path.parent)
+    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
+
+
+def test_a_copy_of_a_run_is_the_same_submission(client: TestClient, runs: Path) -> None:
+    """It stays on the board until the last copy is gone."""
+    run = write_run(runs, ROWS, card=card("opus_16k")).path.parent
+    shutil.copytree(run, runs / "copy")
+    wait_for(lambda: all(" yes " in shown(client).get(name, "") for name in (run.name, "copy")), "expected both")
+    shutil.rmtree(runs / "copy")
+    wait_for(lambda: "copy" not in shown(client), "expected the copy to be gone")
+    assert on_board(client) == {"opus_16k"}
+    shutil.copytree(run, runs / "copy")
+    wait_for(lambda: " yes " in shown(client).get("copy", ""), "expected it again")
+    for folder in (run, runs / "copy"):
+        shutil.rmtree(folder)
+    wait_for(lambda: on_board(client) == set() and "copy" not in shown(client), "expected both to be gone")
+
+
+def test_a_busy_checker_is_asked_again(client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the service has no process for a check at the moment is no property of the run."""
+    asked: list[Path] = []
+
+    def take(database: Database, settings: Settings, checker: Checker, path: Path, *rest: Any, **named: Any) -> Any:
+        asked.append(path)
+        if len(asked) == 1:
+            raise Unavailable("the process that checks submissions cannot be started; try again in a minute")
+        return local_file.take_file(database, settings, checker, path, *rest, **named)
+
+    monkeypatch.setattr(feeder, "take_file", take)
+    run = write_run(runs, draw_rows(3, 12), card=card("opus_16k"))
+    wait_for(lambda: on_board(client) == {"opus_16k"}, "expected the run on the board")
     shutil.rmtree(run.path.parent)
     wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
 
@@ -171,17 +208,47 @@ def test_what_others_could_see_is_refused(
     assert words in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
 
 
+def test_any_level_of_the_folder_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A codec's runs are one submission whether their own folder, that of all codecs or a run itself is named."""
+    run = write_run(tmp_path, ROWS, card=card("opus_16k")).path
+    write_run(tmp_path, draw_rows(1, 12, dataset="second"), card=card("opus_16k"))
+    own = write_run(tmp_path, draw_rows(1, 12, dataset="own"), card=card("opus_16k"), location="/own")
+
+    def look(folder: Path) -> dict[str, list[str]]:
+        return {found.name: [one.place for one in found.runs] for found in RunsOnDisk(folder).look()}
+
+    assert own.path.parent == run.parent
+    places = ["mini", "second"]
+    assert look(tmp_path) == {
+        "opus_16k": [f"opus_16k/{name}" for name in places], "opus_16k on own datasets": ["opus_16k/own"],
+    }  # fmt: skip
+    assert look(run.parent) == {"opus_16k": places, "opus_16k on own datasets": ["own"]}
+    monkeypatch.chdir(run)
+    assert look(run) == look(Path()) == {"opus_16k": ["mini"]}
+
+
 def test_failures_are_counted(tmp_path: Path) -> None:
     """Clips that failed are named beside those that are done, of a finished run and of one that is under way."""
     write_run(tmp_path, [*ROWS[1:], failed(ROWS[0].clip)], card=card("done"))
     begun = write_run(tmp_path, ROWS, card=card("begun"), status="started")
-    journal = begun.path / "journal" / "resynth.jsonl"
-    journal.parent.mkdir(exist_ok=True)
-    lines = [("a", "failed"), ("b", "failed"), ("a", "ok")]
-    journal.write_text("".join(f'{{"clip": "{clip}", "status": "{status}"}}\n' for clip, status in lines))
-    details = {found.name: found.runs[0].detail for found in RunsOnDisk(tmp_path).look()}
-    assert details["done"] == "12 clips, 1 failed"
-    assert details["begun"].startswith("2 of 12 clips resynthesised, 1 failed; ")
+    folder = RunsOnDisk(tmp_path)
+
+    def details() -> dict[str, str]:
+        return {found.name: found.runs[0].detail for found in folder.look()}
+
+    with begun.resynth_journal() as journal:
+        for clip, status in [("a", "failed"), ("b", "failed"), ("a", "ok")]:
+            journal.append(ResynthesisRow(clip=clip, dataset="mini", category="speech", status=status))
+        assert details() == {
+            "done": "12 clips, 1 failed",
+            "begun": "2 of 12 clips resynthesised, 1 failed; codec-superb resynth goes on with it, unless it runs now",
+        }
+        journal.append(ResynthesisRow(clip="c", dataset="mini", category="speech", status="ok"))
+    with begun.import_journal():  # what resyntheses were taken from: these were made elsewhere
+        pass
+    assert details()["begun"] == (
+        "3 of 12 clips resynthesised, 1 failed; codec-superb import goes on with it, unless it runs now"
+    )
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
