@@ -87,7 +87,7 @@ def fill(database: Database, first: int, last: int) -> int:
                 entry = Submission(
                     id=repository.new_id(), codec=Codec(name=accepted.submission.codec.name, owner=account), version=1,
                     file_sha256=hashlib.sha256(str(number).encode()).hexdigest(), file_size=1_000_000,
-                    status="verified" if number % 10 == 0 else "published", account=account, notes=[], warnings=[],
+                    status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[], warnings=[],
                     **repository.submission_columns(accepted),
                 )  # fmt: skip
                 entry.results.extend(repository.results(accepted))

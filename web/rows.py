@@ -11,9 +11,9 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary
 from codec_superb.metrics.table import Category
 
-Source = Literal["verified", "published", "literature"]
-"""``verified``: run again by the maintainers; ``published``: submitted and accepted; ``literature``: figures of a
-paper, not re-run here."""
+Source = Literal["verified", "self-reported", "published"]
+"""``verified``: run again by the maintainers; ``self-reported``: by whom it was submitted; ``published``: figures of a
+paper or a repository, not re-run here."""
 Verdict = Literal["better", "worse", "unclear"]
 """Of a codec against the baseline: the interval lies on one side of zero, or it does not."""
 
@@ -239,10 +239,10 @@ class BoardRow:
     """``rank`` is that among the rows that pass the filters and have the same datasets; None where it has none."""
     source: Source
     source_label: str
-    """``verified``, ``published`` or the citation of the table."""
+    """``verified``, ``self-reported`` or the citation of the table."""
     source_url: str | None
     submission: str | None
-    """Id of the submission; None for literature, whose ``result.codec`` is ``<table>:<id>``."""
+    """Id of the submission; None for published figures, whose ``result.codec`` is ``<table>:<id>``."""
     received: str | None
     """ISO date on which it came."""
     submitter: str

@@ -30,7 +30,8 @@ NeededReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why
 @app.command("list")
 def list_submissions(
     status: Annotated[
-        Literal["pending", "published", "verified", "withdrawn"] | None, typer.Option(help="Only this status.")
+        Literal["pending", "held", "self-reported", "verified", "withdrawn"] | None,
+        typer.Option(help="Only this status."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Only this many, the newest.")] = 100,
     database: DatabaseOption = None,
@@ -144,7 +145,7 @@ def _added(files: list[Path], account: str, verified: str | None, settings: Sett
         for file in files:
             try:
                 receipt, new = take_file(opened, settings, checker, file, caller)
-                if verified is not None and receipt.status == "published":
+                if verified is not None and receipt.status == "self-reported":
                     with opened.transaction(write=True) as session:
                         decide(session, receipt.id, "verify", verified, actor=ACTOR)
                     receipt = receipt.model_copy(update={"status": "verified"})

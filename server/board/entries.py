@@ -115,7 +115,7 @@ class BoardEntry:
 
     def application(self, key: str, category: Category, dataset: str) -> ApplicationRow | None:
         """One of them; None where there is none. Tables of papers have one for all categories."""
-        if self.source != "literature" and not belongs_to(key, category):
+        if self.source != "published" and not belongs_to(key, category):
             return None
         return self.applications.get(dataset, {}).get(key)
 

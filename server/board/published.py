@@ -35,7 +35,7 @@ def _entry(table: PublishedTable, codec: PublishedCodec) -> BoardEntry:
         codec=f"{table.name}:{codec.id}",
         title=codec.name,
         family=codec.family,
-        source="literature",
+        source="published",
         source_label=table.label,
         source_url=table.url,
         submission=None,

@@ -142,7 +142,7 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, list
         estimate = value_of(row, quantity)
         if estimate is None or estimate.mean is None:
             continue
-        name = row.result.title if row.source == "literature" else row.result.codec
+        name = row.result.title if row.source == "published" else row.result.codec
         if math.isnan(row.result.kbps):
             without.append(name)
             continue

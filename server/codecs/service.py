@@ -206,7 +206,9 @@ def view_of(
 def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     marks = {
         "verified": Mark("verified", "The maintainers ran it again and found the same.", "good"),
-        "published": Mark("published", "Submitted, and its numbers recomputed from its clip rows; not run again here."),
+        "self-reported": Mark(
+            "self-reported", "Submitted, and its numbers recomputed from its clip rows; not run again here."
+        ),
     }
     found = [marks[submission.status]]
     if not submission.complete:

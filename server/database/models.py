@@ -1,73 +1,36 @@
 """The tables as SQLAlchemy models. Only migrations create the schema; a test compares them with these classes.
 
-Times are UTC. Enumerations (status, category) are strings, with a check constraint where the set is closed, so that
-SQLite and PostgreSQL store the same.
+Tables of verification and of listening tests have modules of their own, imported here so that the metadata is whole.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any, ClassVar
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    CheckConstraint,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    Index,
-    LargeBinary,
-    MetaData,
-    String,
-    Text,
-    UniqueConstraint,
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from codec_superb.server.database.base import Base, now
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.database.verification import (
+    Attestation,
+    PrivateDataset,
+    PrivateResult,
+    VerificationJob,
+    VerificationKey,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
 
-STATUSES = ("pending", "published", "verified", "withdrawn")
-PUBLIC = ("published", "verified")
+__all__ = [
+    "Account", "Attestation", "AuditEntry", "Base", "ClipBlock", "Codec", "Dataset", "Family", "ListeningTest",
+    "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result", "Revision", "Stimulus",
+    "Submission", "Token", "VerificationJob", "VerificationKey", "now",
+]  # fmt: skip
+
+STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")
+"""``pending`` came without a token and ``held`` with warnings: both wait for a moderator."""
+PUBLIC = ("self-reported", "verified")
 """Statuses whose results anybody may see."""
-
-
-class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime on both databases; SQLite has no type for time zones."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Refuse a datetime without a zone, store UTC."""
-        if value is not None and value.tzinfo is None:
-            raise ValueError("expected an aware datetime")
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Add UTC to SQLite's naive datetimes."""
-        # SQLite stores no zone and gives naive times back; PostgreSQL gives the session's zone
-        return None if value is None else (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC))
-
-
-def now() -> datetime:
-    """Return the current time, UTC."""
-    return datetime.now(UTC)
-
-
-class Base(DeclarativeBase):
-    """Base of the tables; constraints get predictable names, which migrations need."""
-
-    metadata = MetaData(
-        # SQLite cannot drop a constraint without a name, and alembic's batch mode needs one
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-    type_annotation_map: ClassVar = {datetime: Moment, dict[str, Any]: JSON, list[Any]: JSON, bytes: LargeBinary}
 
 
 class Account(Base):
@@ -108,6 +71,23 @@ class Codec(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
     """Account that may submit results under the name; None for a name from an anonymous upload."""
+    title_skeleton: Mapped[str | None] = mapped_column(String(800), unique=True)
+    """The title of its newest version with confusable letters folded (Unicode TR39); None where nothing was public."""
+    created: Mapped[datetime] = mapped_column(default=now)
+    owner: Mapped[Account | None] = relationship()
+
+
+class Family(Base):
+    """A family of codecs, a curve in the charts, and the account that opened it."""
+
+    __tablename__ = "families"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    skeleton: Mapped[str] = mapped_column(String(800), unique=True)
+    """The name with confusable letters folded (Unicode TR39): two families must not look the same."""
+    owner_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
+    """Account whose codecs may join it; None for a family of the catalogue, or one that nobody owns yet."""
     created: Mapped[datetime] = mapped_column(default=now)
     owner: Mapped[Account | None] = relationship()
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from codec_superb.server.http.api_model import ApiModel
 
-Status = Literal["pending", "published", "verified", "withdrawn"]
+Status = Literal["pending", "held", "self-reported", "verified", "withdrawn"]
 
 
 class Receipt(ApiModel):

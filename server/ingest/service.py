@@ -124,7 +124,7 @@ def _name(
         version=repository.next_version(session, codec),
         file_sha256=upload.sha256,
         file_size=upload.size,
-        status="pending" if caller.anonymous else "published",
+        status="pending" if caller.anonymous else "self-reported",
         account_id=caller.account_id,
         notes=list(checked.outcome.notes),
         warnings=[],

@@ -119,7 +119,7 @@ class Feeder:
         if receipt.status == "withdrawn":  # the folder is again as it was once
             with self._database.transaction(write=True) as session:
                 decide(session, receipt.id, "accept", "the run is there again", actor=ACCOUNT)
-            receipt = receipt.model_copy(update={"status": "published"})
+            receipt = receipt.model_copy(update={"status": "self-reported"})
         return receipt, note
 
     def _add_datasets(self, codec: LocalCodec) -> None:

@@ -11,19 +11,19 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
 
-Status = Literal["pending", "published", "verified", "withdrawn"]
+Status = Literal["pending", "held", "self-reported", "verified", "withdrawn"]
 
 
 class DecisionRequest(ApiModel):
     """One decision."""
 
     decision: Decision
-    """``accept`` or ``reject`` a pending submission, ``verify`` a published one, ``withdraw`` a public one, ``accept``
-    a withdrawn one."""
+    """``accept`` or ``reject`` a pending or held submission, ``verify`` a self-reported or held one, ``hold`` or
+    ``withdraw`` a public one, ``accept`` a withdrawn one."""
     status: Status | None = None
     """Expected current status; the decision is refused where the submission has another one. None for any."""
     reason: str = Field(default="", max_length=REASON_LIMIT)
-    """Shown with the submission; required to reject, to withdraw, and to accept what was withdrawn."""
+    """Shown with the submission; required to reject, to hold, to withdraw, and to accept what was withdrawn."""
 
 
 class DecisionAnswer(ApiModel):
@@ -33,7 +33,7 @@ class DecisionAnswer(ApiModel):
     codec: str
     version: int
     status: str
-    """``published``, ``verified`` or ``withdrawn``."""
+    """``held``, ``self-reported``, ``verified`` or ``withdrawn``."""
     decided: datetime | None
     decided_by: str | None
     reason: str | None

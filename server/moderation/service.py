@@ -15,16 +15,21 @@ from codec_superb.server.moderation.repository import find, find_codec, set_stat
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of, check_name
 
-Decision = Literal["accept", "reject", "verify", "withdraw"]
+Decision = Literal["accept", "reject", "hold", "verify", "withdraw"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 TRANSITIONS = MappingProxyType({
-    ("pending", "accept"): "published",
+    ("pending", "accept"): "self-reported",
     ("pending", "reject"): "withdrawn",
-    ("published", "verify"): "verified",
-    ("published", "withdraw"): "withdrawn",
+    ("held", "accept"): "self-reported",
+    ("held", "verify"): "verified",
+    ("held", "reject"): "withdrawn",
+    ("self-reported", "hold"): "held",
+    ("verified", "hold"): "held",
+    ("self-reported", "verify"): "verified",
+    ("self-reported", "withdraw"): "withdrawn",
     ("verified", "withdraw"): "withdrawn",
-    ("withdrawn", "accept"): "published",
+    ("withdrawn", "accept"): "self-reported",
 })  # fmt: skip
 """Next status by current status and decision; other decisions are refused."""
 REASON_LIMIT = 2000
@@ -38,8 +43,8 @@ def choices(status: str) -> tuple[Decision, ...]:
 
 
 def needs_reason(status: str, decision: Decision) -> bool:
-    """Whether the decision needs a reason: rejecting, withdrawing, and publishing again after a withdrawal."""
-    return decision in {"reject", "withdraw"} or status == "withdrawn"
+    """Whether the decision needs a reason: rejecting, holding, withdrawing, and publishing again after a withdrawal."""
+    return decision in {"reject", "hold", "withdraw"} or status == "withdrawn"
 
 
 def decide(

@@ -27,7 +27,7 @@ OneDataset = Annotated[str | None, Query(description="Of this dataset; all witho
 def list_submissions(
     session: ReadTransaction,
     codec: AnyCodec = None,
-    status: Annotated[Literal["published", "verified"] | None, Query(description="Of this status alone.")] = None,
+    status: Annotated[Literal["self-reported", "verified"] | None, Query(description="Of this status alone.")] = None,
     dataset: WithDataset = None,
     custom: Annotated[
         bool | None, Query(description="Those on datasets that are not of the benchmark alone, or all others.")

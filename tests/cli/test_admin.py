@@ -122,8 +122,8 @@ class TestSubmissions:
         (waiting,) = admin("submissions", "list", "--status", "pending")
         assert (waiting["id"], waiting["codec"], waiting["account"]) == (made, "opus_12k", "old")
         assert len(admin("submissions", "list")) == 2
-        assert admin("submissions", "accept", made)["status"] == "published"
-        assert "expected verify or withdraw" in admin("submissions", "accept", made, code=2)
+        assert admin("submissions", "accept", made)["status"] == "self-reported"
+        assert "expected hold or verify or withdraw" in admin("submissions", "accept", made, code=2)
         assert admin("submissions", "verify", made)["status"] == "verified"
         assert admin("submissions", "withdraw", made, "--reason", "a mistake")["reason"] == "a mistake"
         assert "expected a reason" in admin("submissions", "accept", made, code=2)
@@ -166,7 +166,7 @@ class TestForPeople:
             made = make_submission(session, status="pending", owner=None)
         assert "moderate" in said("token", "list")
         assert "anonymous" in said("submissions", "list")
-        assert said("submissions", "accept", made) == f"opus_12k, version 1 ({made}) is published\n"
+        assert said("submissions", "accept", made) == f"opus_12k, version 1 ({made}) is self-reported\n"
         assert "it came anonymously" in said("codec", "transfer", "opus_12k", "lab")
         assert "codec.transferred" in said("audit")
         assert "is revoked" in said("token", "revoke", "1")

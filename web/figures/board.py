@@ -35,8 +35,8 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     figure = rate_chart(results, quantity, styles, lines=lines)
     if apart:
         figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
-    if any(row.source == "literature" for row in rows):  # their bitrates were not measured
-        kinds = {"nominal" if row.source == "literature" else row.result.rate_mark or "measured" for row in rows}
+    if any(row.source == "published" for row in rows):  # their bitrates were not measured
+        kinds = {"nominal" if row.source == "published" else row.result.rate_mark or "measured" for row in rows}
         title_rate_axis(figure["layout"], kinds)
     return figure
 
@@ -50,12 +50,12 @@ def application_value(row: BoardRow, key: str) -> Estimate:
 def chart_family(row: BoardRow) -> str:
     """Name the line that a codec belongs to where sources are mixed."""
     family = row.result.family
-    return f"{family} ({row.source_label})" if row.source == "literature" else family
+    return f"{family} ({row.source_label})" if row.source == "published" else family
 
 
 def _table(row: BoardRow) -> str:
     """Name the published table of a row; '' for a submission."""
-    return row.source_label if row.source == "literature" else ""
+    return row.source_label if row.source == "published" else ""
 
 
 def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> CodecResult:
@@ -63,7 +63,7 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
     if quantity.key not in APPLICATIONS:
         return result
     found = row.applications.get(quantity.key)
-    if apart and found is not None and row.source != "literature":  # of a table the family names the source already
+    if apart and found is not None and row.source != "published":  # of a table the family names the source already
         result = replace(result, family=f"{result.family} ({found.model.backend})")
     metrics = {quantity.key: application_value(row, quantity.key)}
     return replace(result, summary=result.summary.model_copy(update={"metrics": metrics}))

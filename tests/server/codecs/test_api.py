@@ -26,7 +26,7 @@ class TestList:
         ]  # fmt: skip
         assert body["total"] == 6
         opus = body["codecs"][3]
-        assert (opus["submission"], opus["version"], opus["status"]) == (site.stored.second, 2, "published")
+        assert (opus["submission"], opus["version"], opus["status"]) == (site.stored.second, 2, "self-reported")
         assert {entry["category"]: entry["complete"] for entry in opus["categories"]} == dict.fromkeys(
             ("speech", "audio", "music"), False
         )
@@ -50,7 +50,7 @@ class TestCodec:
         assert body["card"]["name"] == "opus_16k"
         assert body["submission"]["submission"] == site.stored.second
         assert not body["submission"]["complete"]
-        assert [entry["status"] for entry in body["history"]] == ["published", "published"]
+        assert [entry["status"] for entry in body["history"]] == ["self-reported", "self-reported"]
         speech = body["categories"][0]
         assert (speech["category"], [part["datasets"] for part in speech["datasets"]]) == ("speech", [["mini"]])
         assert [member["name"] for member in speech["band"]["members"]] == ["evil_codec.1", "opus_20k"]

@@ -81,7 +81,7 @@ class TestPage:
     def test_shows_the_newest_version_with_its_marks(self, site: Site) -> None:
         """Version 2 is partial: a clip failed and 18 are missing; the failed clip is counted, not scored."""
         text = page(site, "opus_16k").text
-        assert "published partial Version 2" in text
+        assert "self-reported partial Version 2" in text
         assert "partial: 1 clip failed" in text
         assert "n = 3 1 clip failed" in text
         assert "4 of 4 partial: clips or values are missing" in text

@@ -74,8 +74,8 @@ def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq:
     )  # fmt: skip
     category: Category = "speech"
     return BoardEntry(
-        name, name.title(), "f", "published", "published", None, name, 1, None, "", "classical", 16000, kbps, True,
-        True, {(category, ""): figures},
+        name, name.title(), "f", "self-reported", "self-reported", None, name, 1, None, "", "classical", 16000, kbps,
+        True, True, {(category, ""): figures},
     )  # fmt: skip
 
 

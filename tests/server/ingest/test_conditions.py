@@ -44,7 +44,7 @@ def test_results_under_conditions_are_shown_and_never_ranked(service: Service, t
     get = service.client.get
     assert "No results yet" in get("/conditions").text
     first = service.send(_file(tmp_path, LOSSES[0], -0.2)).json()
-    assert (first["condition"], first["status"], first["custom"]) == ("loss:5", "published", False)
+    assert (first["condition"], first["status"], first["custom"]) == ("loss:5", "self-reported", False)
     assert any("made under the condition loss:5: shown apart, never ranked" in note for note in first["notes"])
     assert get(f"/codecs/{CODEC}").status_code == 404
     assert not _mentioned(service, CODEC)

@@ -66,7 +66,7 @@ def test_a_manifest_of_ones_own_goes_from_run_to_page(service: Service, birds: B
     answer = service.send(birds.data)
     assert answer.status_code == 201, answer.text
     receipt = answer.json()
-    assert (receipt["custom"], receipt["datasets"], receipt["status"]) == (True, ["birds"], "published")
+    assert (receipt["custom"], receipt["datasets"], receipt["status"]) == (True, ["birds"], "self-reported")
     assert any("shown as custom, never ranked" in note for note in receipt["notes"])
     get, custom = service.client.get, receipt["id"]
     for path in (f"/submissions/{custom}", "/custom"):

@@ -39,7 +39,7 @@ class TestUpload:
         assert answer.status_code == 201, answer.text
         receipt = answer.json()
         assert receipt["url"] == f"http://127.0.0.1:8000/submissions/{receipt['id']}"
-        assert (receipt["codec"], receipt["version"], receipt["status"]) == ("good_16k", 1, "published")
+        assert (receipt["codec"], receipt["version"], receipt["status"]) == ("good_16k", 1, "self-reported")
         assert (receipt["datasets"], receipt["clips"], receipt["ok"], receipt["failed"]) == (["mini"], 12, 12, 0)
         assert receipt["complete"]
         service.stored()
@@ -319,7 +319,7 @@ class TestPage:
 
         status, page = send(drawn("page_16k"))
         assert status == 201
-        assert "page_16k, version 1: published" in page
+        assert "page_16k, version 1: self-reported" in page
         status, page = send(drawn("page_16k"))
         assert status == 200
         assert "sent before" in page

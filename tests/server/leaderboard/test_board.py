@@ -49,8 +49,8 @@ def test_follows_what_becomes_public_and_what_is_withdrawn(board: Board, databas
     board.refresh()
     assert seen(board) == {}
     assert board.current.default_source == "table3"
-    decide(database, identity, "published")
-    assert seen(board)["opus_12k"].source == "published"
+    decide(database, identity, "self-reported")
+    assert seen(board)["opus_12k"].source == "self-reported"
     assert board.current.default_source == "runs"
     decide(database, identity, "verified")
     assert seen(board)["opus_12k"].source_label == "verified"
@@ -65,7 +65,7 @@ def test_the_newest_public_version_counts(board: Board, database: Database) -> N
         second = make_submission(session, "opus_12k", score=0.8)
         make_submission(session, "opus_12k", score=0.9, status="pending")
     entry = seen(board)["opus_12k"]
-    assert (entry.version, entry.source, entry.submission) == (2, "published", second)
+    assert (entry.version, entry.source, entry.submission) == (2, "self-reported", second)
     assert entry.figures["speech", ""].score[0] == pytest.approx(0.8)
     assert entry.figures["speech", "mini"].metrics["pesq"][3] == 20
     decide(database, second, "withdrawn")

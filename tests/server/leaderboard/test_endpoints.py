@@ -72,7 +72,7 @@ class TestLeaderboard:
         assert answer["state"]["source"] == "table3"
         assert answer["query"] == ""
         assert answer["total"] == 19
-        assert {row["source"] for row in answer["rows"]} == {"literature"}
+        assert {row["source"] for row in answer["rows"]} == {"published"}
 
     def test_refuses_what_it_does_not_know(self, client: TestClient) -> None:
         """An unknown choice is a 400 that names the choices; so is an unknown dataset."""

@@ -185,7 +185,7 @@ class TestFilters:
         assert view(snapshot, source="tiny").total == 34
         assert view(snapshot, source="ultraeval").total == 9
         assert view(snapshot, source="all").total == 8 + 19 + 34 + 9
-        assert {row.source for row in view(snapshot).rows} == {"published", "verified"}
+        assert {row.source for row in view(snapshot).rows} == {"self-reported", "verified"}
 
     def test_dataset_and_category(self, snapshot: Snapshot) -> None:
         """A dataset's own results, a category's own codecs."""
@@ -203,7 +203,7 @@ class TestPublishedTables:
         assert (found.rows[0].result.codec, found.rows[0].result.rank) == ("table3:D2", (1, 1))
         assert found.rows[-1].result.codec == "table3:E1"
         assert found.rows[0].result.summary.score.value == 0.864
-        assert {row.source for row in found.rows} == {"literature"}
+        assert {row.source for row in found.rows} == {"published"}
         assert found.rows[0].source_url == "https://arxiv.org/abs/2402.13071"
 
     def test_everything_mixed_is_ranked_by_value_and_says_so(self, snapshot: Snapshot) -> None:

@@ -38,7 +38,12 @@ class TestDecision:
     def test_the_way_of_a_submission(self, client: TestClient, database: Database, pending: str) -> None:
         """It is accepted, verified, withdrawn, and brought back; each answer says what it is then."""
         headers = bearer(make_token(database, "ann"))
-        steps = (("accept", "published"), ("verify", "verified"), ("withdraw", "withdrawn"), ("accept", "published"))
+        steps = (
+            ("accept", "self-reported"),
+            ("verify", "verified"),
+            ("withdraw", "withdrawn"),
+            ("accept", "self-reported"),
+        )
         for decision, status in steps:
             answer = client.post(address(pending), headers=headers, json={"decision": decision, "reason": "checked"})
             assert answer.status_code == 200, answer.text

@@ -60,7 +60,7 @@ class TestQueue:
         """What waits longest is first; what does not wait is not in it."""
         put(database, "opus_new", received=now())
         put(database, "opus_old", received=now() - timedelta(days=2))
-        put(database, "opus_public", status="published")
+        put(database, "opus_public", status="self-reported")
         page = client.get("/moderation").text
         assert "Waiting for a decision (2)" in page
         assert re.findall(r'"row"><a href="/moderation/[a-z0-9]+">(.*?)</a>', page) == ["opus_old", "opus_new"]
@@ -111,7 +111,7 @@ class TestSubmission:
     def test_accept_and_withdraw(self, client: TestClient, database: Database, form: str) -> None:
         """The buttons do what they say, the page then shows it with its history, and the queue is shorter."""
         made = put(database)
-        for decision, status in (("accept", "published"), ("verify", "verified"), ("withdraw", "withdrawn")):
+        for decision, status in (("accept", "self-reported"), ("verify", "verified"), ("withdraw", "withdrawn")):
             data = {"csrf": form, "decision": decision, "reason": f"why {decision}"}
             answer = client.post(f"/moderation/{made}", data=data)
             assert (answer.status_code, answer.url.path) == (200, f"/moderation/{made}")
@@ -130,7 +130,7 @@ class TestSubmission:
             ({"csrf": form, "decision": "delete"}, 400),
             ({"csrf": form, "decision": "reject"}, 400),
             ({"csrf": form, "decision": "verify"}, 409),
-            ({"csrf": form, "decision": "accept", "seen": "published"}, 409),
+            ({"csrf": form, "decision": "accept", "seen": "self-reported"}, 409),
             ({"csrf": form, "decision": "reject", "reason": "nul\0"}, 400),
         )
         for data, status in cases:

@@ -47,7 +47,7 @@ class TestDecide:
             "decision": decision, "before": before, "after": stored.status, "reason": "because", "codec": "opus_12k",
             "version": 1,
         }  # fmt: skip
-        seen = {before, stored.status} & {"published", "verified"}
+        seen = {before, stored.status} & {"self-reported", "verified"}
         assert revision(database) == number + bool(seen)
 
     @ON_SQLITE
@@ -69,9 +69,9 @@ class TestDecide:
         ("before", "decision", "needed"),
         [
             ("pending", "accept", False),
-            ("published", "verify", False),
+            ("self-reported", "verify", False),
             ("pending", "reject", True),
-            ("published", "withdraw", True),
+            ("self-reported", "withdraw", True),
             ("verified", "withdraw", True),
             ("withdrawn", "accept", True),
         ],
@@ -117,7 +117,7 @@ class TestDecide:
 
         with ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(act, ("accept", "reject")))
-        assert sorted(outcomes) in (["conflict", "published"], ["conflict", "withdrawn"])
+        assert sorted(outcomes) in (["conflict", "self-reported"], ["conflict", "withdrawn"])
         with database.transaction() as session:
             (entry,) = session.scalars(select(AuditEntry)).all()
             assert entry.detail["after"] == session.get_one(Submission, made).status

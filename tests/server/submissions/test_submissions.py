@@ -67,7 +67,7 @@ class TestList:
             return [entry["id"] for entry in answer.json()["submissions"]]
 
         assert found(status="verified") == found(dataset="mini") == [identity]
-        assert found(status="published") == found(dataset="nowhere") == []
+        assert found(status="self-reported") == found(dataset="nowhere") == []
 
     @pytest.mark.parametrize("query", ["status=pending", "page=0", "per_page=1000", "codec=%00", "page=x"])
     def test_a_parameter_that_does_not_fit(self, service: Service, query: str) -> None:
@@ -195,7 +195,7 @@ class TestHistory:
         set_status(service, ids[0], "withdrawn", "wrong decoder")
         versions = service.client.get("/api/v1/codecs/historic_16k/history").json()["versions"]
         assert [(v["version"], v["id"], v["status"], v["reason"]) for v in versions] == [
-            (2, ids[1], "published", None),
+            (2, ids[1], "self-reported", None),
             (1, None, "withdrawn", "wrong decoder"),
         ]
         assert all(v["received"] for v in versions)

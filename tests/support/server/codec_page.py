@@ -148,7 +148,7 @@ def _rows(
 
 
 def store(
-    session: Session, files: Path, file: Path, *, status: str = "published", reason: str | None = None,
+    session: Session, files: Path, file: Path, *, status: str = "self-reported", reason: str | None = None,
     change: Callable[[dict[str, Any]], None] = lambda document: None,
 ) -> str:  # fmt: skip
     """Store a packed file as the next version of its codec; return the id. ``change`` edits the stored document."""

@@ -54,7 +54,7 @@ def store(
     name: str,
     rows: Sequence[ClipRow],
     *,
-    status: str = "published",
+    status: str = "self-reported",
     hashes: Mapping[str, str] | None = None,
     versions: Mapping[str, str] | None = None,
     sounds: Mapping[str, bytes] | None = None,

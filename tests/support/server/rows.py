@@ -11,7 +11,24 @@ from sqlalchemy import Connection, Engine, Text, cast, select
 from sqlalchemy.orm import Session
 from support.server.board import make_submission
 
-from codec_superb.server.database.models import Account, Base, ClipBlock, Dataset, PublishedEncoder, Submission, Token
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.database.models import (
+    Account,
+    Base,
+    ClipBlock,
+    Dataset,
+    Family,
+    PublishedEncoder,
+    Submission,
+    Token,
+)
+from codec_superb.server.database.verification import (
+    Attestation,
+    PrivateDataset,
+    PrivateResult,
+    VerificationJob,
+    VerificationKey,
+)
 from codec_superb.server.people.audit import record
 
 MOMENT = datetime(2026, 3, 29, 1, 59, 59, 123456, tzinfo=UTC)
@@ -48,8 +65,69 @@ def fill_tables(session: Session, files: Path) -> list[str]:
         None,
     ]
     session.add(PublishedEncoder(encoder=WORDS, source=WORDS, added=MOMENT, results=[mrr]))
+    session.add(Family(name=WORDS, skeleton="words", owner=account, created=MOMENT))
+    _add_verification(session, identities[0])
+    _add_listening(session, identities[0])
     record(session, "command line", "token.created", "someone", note=WORDS, number=0.1 + 0.2, large=2**53 + 1)
     return identities
+
+
+def _add_verification(session: Session, submission: str) -> None:
+    session.add(VerificationKey(fingerprint="c" * 64, name=WORDS, public_key="k" * 44, added=MOMENT, revoked=None))
+    document = {"note": WORDS, "number": 0.1 + 0.2}
+    session.add(
+        Attestation(
+            submission_id=submission,
+            fingerprint="c" * 64,
+            sha256="d" * 64,
+            agrees=True,
+            document=document,
+            added=MOMENT,
+        )
+    )
+    private = PrivateDataset(
+        name="private", path="/somewhere/private", commitment="e" * 64, salt="f" * 64, counts={"speech": 40},
+        seconds={"speech": 0.1 + 0.2}, compared_with="mini", rotates=MOMENT, added=MOMENT, retired=None,
+    )  # fmt: skip
+    session.add(private)
+    session.flush()
+    session.add(
+        PrivateResult(
+            submission_id=submission, private_dataset_id=private.id, category="speech", summary=document, gap=0.1 + 0.2,
+            gap_low=-1e-9, gap_high=None, added=MOMENT,
+        )
+    )  # fmt: skip
+    session.add(
+        VerificationJob(
+            submission_id=submission, kind="private", private_dataset_id=private.id, nonce="0" * 64, clips=0,
+            heartbeat=MOMENT, created=MOMENT, finished=None, message=WORDS,
+        )
+    )  # fmt: skip
+
+
+def _add_listening(session: Session, submission: str) -> None:
+    session.add(
+        ListeningTest(
+            id="abcdefghijkl", kind="mushra", title="A test", instructions=WORDS, settings={"seed": 2**53 + 1},
+            created_by=WORDS, created=MOMENT, opened=MOMENT, closed=None,
+        )
+    )  # fmt: skip
+    session.flush()
+    session.add(
+        Stimulus(
+            test_id="abcdefghijkl", clip=WORDS, condition="opus_6k", submission_id=submission, credit=WORDS,
+            media_type="audio/ogg", data=BYTES,
+        )
+    )  # fmt: skip
+    person = Participant(
+        test_id="abcdefghijkl", token_sha256="1" * 64, seed=7, started=MOMENT, finished=None, answers={"age": WORDS}
+    )
+    session.add(person)
+    session.flush()
+    rating = Rating(
+        participant_id=person.id, trial=WORDS, condition="opus_6k", value=0.1 + 0.2, seconds=1.5, added=MOMENT
+    )
+    session.add(rating)
 
 
 def add_upload(session: Session, files: Path, codec: str, number: int) -> str:

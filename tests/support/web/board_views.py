@@ -31,8 +31,8 @@ def board_row(result: CodecResult, number: int = 0, **changes: Any) -> BoardRow:
     verified = number % 5 == 0
     row = BoardRow(
         result=result,
-        source="verified" if verified else "published",
-        source_label="verified" if verified else "published",
+        source="verified" if verified else "self-reported",
+        source_label="verified" if verified else "self-reported",
         source_url=None,
         submission=f"abcdefgh{number:04}",
         received="2026-11-21",

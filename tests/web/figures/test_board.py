@@ -17,9 +17,9 @@ from codec_superb.web.quantity import SCORE
 from codec_superb.web.rows import BoardRow, CodecResult, ProbeModel, Source
 
 
-def row(result: CodecResult, source: Source = "published", **applications: float) -> BoardRow:
+def row(result: CodecResult, source: Source = "self-reported", **applications: float) -> BoardRow:
     """Make a row of the board."""
-    label = "Table 3" if source == "literature" else source
+    label = "Table 3" if source == "published" else source
     figures = {
         key: application_row(
             result.codec, "mini", key, ProbeModel("x"), result.kbps, score(2.0), score(value), score(None)
@@ -59,7 +59,7 @@ def test_few_codecs_are_lines_of_families(results: list[CodecResult]) -> None:
 def test_published_figures_make_lines_of_their_own(results: list[CodecResult]) -> None:
     """A family's submissions and its published figures are never joined."""
     lossy = [result for result in results if not result.lossless]
-    rows = [row(lossy[0]), row(changed(lossy[0], codec="table3:X", kbps=3.0), "literature")]
+    rows = [row(lossy[0]), row(changed(lossy[0], codec="table3:X", kbps=3.0), "published")]
     names = {trace["name"] for trace in board_chart(rows, SCORE)["data"] if trace["meta"]["role"] == "family"}
     assert names == {lossy[0].family, f"{lossy[0].family} (Table 3)"}
 

@@ -15,7 +15,7 @@ from codec_superb.web.rows import BoardRow
 
 def published() -> BoardRow:
     """Make a codec of a published table: no clips, a stated bitrate."""
-    return board_row(changed(board_results()[3], codec="table3:E3", clips=0), 1, source="literature", submission=None)
+    return board_row(changed(board_results()[3], codec="table3:E3", clips=0), 1, source="published", submission=None)
 
 
 @pytest.mark.parametrize(

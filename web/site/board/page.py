@@ -98,7 +98,7 @@ def _with(offered: Sequence[str], chosen: str) -> list[str]:
 
 def _credit(view: BoardView) -> tuple[str, str] | None:
     """Citation and address of the one published table that is shown."""
-    found = {(row.source_label, row.source_url) for row in view.rows if row.source == "literature" and row.source_url}
+    found = {(row.source_label, row.source_url) for row in view.rows if row.source == "published" and row.source_url}
     if len(found) != 1:
         return None
     label, url = found.pop()

@@ -101,7 +101,7 @@ def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
 def _page(row: BoardRow) -> str:
     """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
     name = row.result.codec
-    if row.source == "literature":
+    if row.source == "published":
         name = name.partition(":")[2]
     return f"/codecs/{quote(name, safe='')}"
 
@@ -181,9 +181,9 @@ def _name_cell(row: BoardRow) -> RankingCell:
     badges = [_renamed(badge) for badge in cell.badges]
     if row.source == "verified":
         badges.insert(0, Badge("verified", "The maintainers ran it again and got these numbers."))
-    if row.source == "literature":
+    if row.source == "published":
         badges.insert(0, Badge("published", f"{row.source_label}: published, not re-run here."))
-    small = row.result.family if row.source == "literature" else cell.small
+    small = row.result.family if row.source == "published" else cell.small
     return RankingCell(cell.text, small, cell.sort, badges=tuple(badges))
 
 
@@ -195,7 +195,7 @@ def _rate_cell(row: BoardRow) -> RankingCell:
     result = row.result
     if result.kbps != result.kbps:  # NaN: no clip was resynthesised, or the source does not state it
         return RankingCell(MISSING, result.rate_mark)
-    small = "nominal" if row.source == "literature" else rate_note(result)
+    small = "nominal" if row.source == "published" else rate_note(result)
     return RankingCell(kbps(result.kbps), small, repr(result.kbps))
 
 

@@ -131,7 +131,7 @@ class TestRows:
         """They lead to their codec, the page to their paper; they carry the mark, their bitrate is called nominal."""
         result = changed(board_results()[3], codec="table3:E3", clips=0, failed=0, rank=None)
         row = board_row(
-            result, 1, source="literature", source_label="Table 3", source_url="https://example.org/paper",
+            result, 1, source="published", source_label="Table 3", source_url="https://example.org/paper",
             submission=None, received=None, unranked="no value of Overall score",
         )  # fmt: skip
         html = page_of(board_view(BoardState(source="table3"), [row], rank_basis="values"))
