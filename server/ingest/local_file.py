@@ -44,7 +44,8 @@ def take_file(
         known = receipt_of_file(database, settings, upload.sha256)
         if known:
             return known, False
-        return store(database, settings, upload, check(database, checker, upload, public=public), caller)
+        checked = check(database, checker, upload, public=public)
+        return store(database, settings, upload, checked, caller, public=public)
     finally:
         upload.discard()
 

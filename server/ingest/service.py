@@ -21,7 +21,7 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
@@ -87,9 +87,11 @@ def check(database: Database, checker: Checker, upload: Upload, *, public: bool 
 
 
 def store(
-    database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity
+    database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool = True
 ) -> tuple[Receipt, bool]:
     """Move the file to its place, then record it in the database with everything computed from it.
+
+    A board of one machine, which is not ``public``, holds nothing back.
 
     Killed in between, a file without a row is left, which the next start removes and the client's retry replaces.
     """
@@ -102,14 +104,14 @@ def store(
         for _ in range(_ATTEMPTS):
             try:
                 with database.transaction(write=True) as session:
-                    return _name(session, settings, upload, checked, caller)
+                    return _name(session, settings, upload, checked, caller, public=public)
             except IntegrityError:  # another request stored the file, the codec or the version at the same moment
                 continue
     raise Unavailable("several uploads of this codec came at once; send the file again", headers={"Retry-After": "1"})
 
 
 def _name(
-    session: Session, settings: Settings, upload: Upload, checked: Checked, caller: Identity
+    session: Session, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool
 ) -> tuple[Receipt, bool]:
     """Store all rows of a file, or find those of the same file."""
     known = repository.by_hash(session, upload.sha256)
@@ -135,7 +137,10 @@ def _name(
     session.flush()
     session.add_all(repository.blocks(submission.id, checked))
     session.flush()
-    submission.warnings = list(warnings_for(session, submission.id))
+    found = warnings_for(session, submission.id)
+    submission.warnings = list(found)
+    if public and submission.status == "self-reported" and holds(found):
+        submission.status = "held"
     _note(session, submission, accepted, caller)
     if submission.status in PUBLIC:
         bump_revision(session)
