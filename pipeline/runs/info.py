@@ -22,6 +22,8 @@ from codec_superb.plugins import file_of, is_file_name
 from codec_superb.record import Record
 
 RUN_FORMAT = 1
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|\+00:00)$")]
+"""ISO 8601 in UTC, to the microsecond at most."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -92,7 +94,7 @@ class Provenance(Record):
     """What became of the files; absent but for ``imported``."""
     command: str
     """The command line."""
-    started: str
+    started: Moment
     """ISO 8601, UTC."""
 
     @model_serializer(mode="wrap")

@@ -89,7 +89,7 @@ class Checker:
             count = len(outcome.problems) + outcome.more
             raise Refused(
                 f"the submission has {count} problem{'s' if count > 1 else ''}"
-                + (f", of which the first {len(outcome.problems)} are listed" if outcome.more else ""),
+                + (", of which one of each kind is listed" if outcome.more else ""),
                 problems=[problem.model_dump() for problem in outcome.problems],
             )
         return checked

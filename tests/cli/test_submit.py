@@ -70,7 +70,7 @@ class TestSending:
         monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
         file = packed(tmp_path, "sent_16k")
         assert call(["submit", str(file), "--server", server]) == 0
-        assert "sent_16k version 1, published: http" in capsys.readouterr().out
+        assert "sent_16k version 1, self-reported: http" in capsys.readouterr().out
         assert call(["submit", str(file), "--server", f"{server}/", "--json"]) == 0
         (told,) = json.loads(capsys.readouterr().out)
         assert (told["accepted"], told["new"], told["version"]) == (True, False, 1)

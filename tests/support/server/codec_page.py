@@ -21,7 +21,7 @@ from support.server.board import make_submission
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.submission.archive import read_archive
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
@@ -103,7 +103,7 @@ def fill(database: Database, settings: Settings, files: Packed) -> Stored:
 def clips_of(dataset: str, clips: int, categories: Sequence[Category] = CATEGORIES) -> KnownDataset:
     """Describe the dataset that :func:`packed` runs on, as a service knows it."""
     rows = draw_rows(0, clips, dataset=dataset, categories=categories)
-    return KnownDataset(sha(dataset), {row.clip: row.category for row in rows})
+    return KnownDataset(sha(dataset), {row.clip: KnownClip(row.category) for row in rows})
 
 
 def packed(
@@ -187,7 +187,7 @@ def _examined(content: bytes) -> Any:
         for entry in document.datasets
     }
     task = io.BytesIO()
-    states = {name: (state.manifest_hash, pack_clips(state.categories)) for name, state in known.items()}
+    states = {name: (state.manifest_hash, pack_clips(state.clips)) for name, state in known.items()}
     write_task(task, LIMIT, states)
     outcome, blocks = examine(io.BytesIO(content), OpenedTask(task))
     return outcome, tuple(blocks)

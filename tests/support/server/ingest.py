@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +24,7 @@ from support.server.databases import database_of_kind
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
 from codec_superb.pipeline.tables.clips import open_table
@@ -40,6 +40,12 @@ from codec_superb.server.storage.submission_files import submission_path
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"
 ZIP = {"content-type": "application/zip"}
+Clips = Mapping[str, Category] | Mapping[str, KnownClip]
+
+
+def facts(clips: Clips) -> dict[str, KnownClip]:
+    """Complete what is known of clips: of some the category alone."""
+    return {name: clip if isinstance(clip, KnownClip) else KnownClip(clip) for name, clip in clips.items()}
 
 
 def categories(clips: int = CLIPS, dataset: str = "mini") -> dict[str, Category]:
@@ -104,7 +110,7 @@ class Service:
             assert all(problem.values())
         return problems
 
-    def know(self, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+    def know(self, name: str, clips: Clips, digest: str | None = None) -> None:
         """Register a dataset's state."""
         register(self.database, name, clips, digest)
 
@@ -126,9 +132,9 @@ def token_of(database: Database, name: str, scopes: Sequence[str] = ("submit",))
     return secret
 
 
-def register(database: Database, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+def register(database: Database, name: str, clips: Clips, digest: str | None = None) -> None:
     """Register a dataset's state in a database."""
-    known = KnownDataset(digest or manifest_hash(name), clips)
+    known = KnownDataset(digest or manifest_hash(name), facts(clips))
     with database.transaction(write=True) as session:
         add(session, DatasetFacts(name, name.title(), "CC0-1.0", known))
 
