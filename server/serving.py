@@ -29,6 +29,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
 from codec_superb.server.local.runs import RunsFolder
+from codec_superb.server.names.upgrading import ensure_names
 from codec_superb.server.operations import logs
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
@@ -194,6 +195,7 @@ def _seeded(settings: Settings) -> str:
     try:
         with database.transaction(write=True) as session:
             ensure_builtin(session)
+            ensure_names(session)
             names = session.scalars(select(Dataset.name).where(Dataset.current).order_by(Dataset.name)).all()
             submissions = session.scalar(select(func.count()).select_from(Submission)) or 0
     finally:

@@ -18,6 +18,7 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.submission.statements import unstated
+from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
@@ -66,6 +67,7 @@ def check_admission(
     _check_card(submission.codec, findings)
     if public:
         _check_statements(submission, findings)
+        _check_title(submission.codec, findings)
     _check_bitrates(submission, opened.rows, findings)
     _check_texts(submission.model_dump(mode="json"), findings)
     _check_sound(opened, findings)
@@ -111,6 +113,14 @@ def _check_statements(submission: Submission, findings: Findings) -> None:
     if missing := unstated(submission.codec, imported=imported):
         fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
         findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
+
+
+def _check_title(card: Card, findings: Findings) -> None:
+    """Expect one line of visible text; characters that no text may have are found with the others."""
+    fault = None if any(map(_is_hidden, card.title)) else title_fault(card.title)
+    if fault is not None:
+        fix = "change the title in the codec's card, or in a file: codec-superb pack --card FILE.yaml"
+        findings.add(f"{_CARD}.title", *fault, fix)
 
 
 def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:

@@ -18,7 +18,7 @@ class Receipt(ApiModel):
     version: int
     """Of this codec's results here, counted from 1."""
     status: Status
-    """``pending`` waits for a moderator; ``published`` is on the leaderboard."""
+    """``pending`` and ``held`` wait for a moderator; ``self-reported`` and ``verified`` are on the leaderboard."""
     url: str
     """Page of the submission; there is none for the public while it is pending."""
     datasets: list[str]
@@ -35,3 +35,5 @@ class Receipt(ApiModel):
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]
     """What a moderator should look at: ``{kind, where, text}`` each."""
+    reason: str | None = None
+    """Why a moderator held it, rejected it or took it back, or its account withdrew it."""

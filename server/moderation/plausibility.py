@@ -18,6 +18,7 @@ from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
+from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
 
@@ -51,7 +52,7 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
     rows = [row for row in submission.results if row.dataset]
     found = neighbours_of(session, submission)
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
-    warnings = [_warning(kind, "", text) for kind, text in _owner(submission)]
+    warnings = [_warning(kind, "", text) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("origin", "", text) for text in unusual]
     for row in rows:
         where = f"{row.dataset}, {row.category}"
@@ -63,14 +64,6 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
 
 def _warning(kind: str, where: str, text: str) -> dict[str, str]:
     return {"kind": kind, "where": where, "text": text}
-
-
-def _owner(submission: Submission) -> Warnings:
-    """Warn of a codec name that belongs to another account."""
-    owner = submission.codec.owner
-    if owner is not None and owner.id != submission.account_id:
-        sender = "an anonymous upload" if submission.account is None else submission.account.name
-        yield "owner", f"the name {submission.codec.name} belongs to {owner.name}, this file came from {sender}"
 
 
 def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:

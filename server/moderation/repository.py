@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session, joinedload, undefer
 
-from codec_superb.server.database.models import AuditEntry, Codec, Submission, now
+from codec_superb.server.database.models import AuditEntry, Codec, Family, Submission, now
 
 Found = Sequence[Submission]
 
@@ -30,6 +30,11 @@ def find_whole(session: Session, submission_id: str) -> Submission | None:
 def find_codec(session: Session, name: str) -> Codec | None:
     """Find a codec by its name."""
     return session.scalars(select(Codec).where(Codec.name == name).options(joinedload(Codec.owner))).one_or_none()
+
+
+def find_family(session: Session, name: str) -> Family | None:
+    """Find a family that is not of the catalogue by its name."""
+    return session.scalars(select(Family).where(Family.name == name).options(joinedload(Family.owner))).one_or_none()
 
 
 def set_status(

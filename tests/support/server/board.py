@@ -129,7 +129,9 @@ def make_submission(
             metrics={key: METRICS[key].version for key in keys},
             clips=sum(part.clips for part in parts), ok=sum(part.ok for part in parts),
             failed=sum(part.failed for part in parts), complete=all(part.complete for part in parts),
-            warnings=[], notes=[], decided_by=None, decided=None, reason=None, results=results,
+            warnings=[], notes=[],
+            public_since=None if status in {"pending", "held"} else received or now(),
+            decided_by=None, decided=None, reason=None, results=results,
         )
     )  # fmt: skip
     session.flush()

@@ -150,11 +150,11 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
         return [submission.file_sha256 for submission in found]
 
 
-def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
-    """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
+def service_on(request: pytest.FixtureRequest, folder: Path, **chosen: Any) -> Iterator[Service]:
+    """Run a service on the kind of database that ``request.param`` names, with generous limits and ``chosen`` settings."""
     with ExitStack() as stack:
         url = stack.enter_context(database_of_kind(request, folder))
-        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
+        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000, **chosen}
         settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
         yield stack.enter_context(running(settings))
 
