@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
-from codec_superb.server.database.models import COUNTED, Account, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, Account, Codec, Result, Revision, Submission
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
 
@@ -32,13 +32,13 @@ def revision_number(session: Session) -> int:
 
 
 def counted_submissions(session: Session) -> dict[str, Counted]:
-    """Find the newest public submission of every codec on datasets of the benchmark, by codec name."""
+    """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
         select(Codec.name, Submission.id, Submission.status)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
-        # the last one of a codec stays in the dict: its newest version that counts
-        .order_by(Submission.codec_id, Submission.version)
+        # the last one of a codec stays in the dict
+        .order_by(Submission.codec_id, *STANDING)
     )
     return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
 

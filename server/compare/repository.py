@@ -15,7 +15,7 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggrega
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import COUNTED, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, ClipBlock, Codec, Result, Revision, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.storage.clip_blocks import block_rows
 
@@ -38,7 +38,7 @@ def newest_public(session: Session, names: Collection[str]) -> dict[str, Submiss
         .join(Submission.codec)
         .where(Codec.name.in_(names), COUNTED)
         .options(joinedload(Submission.codec))
-        .order_by(Submission.version)
+        .order_by(*STANDING)
     )
     return {submission.codec.name: submission for submission in session.scalars(statement)}
 
@@ -51,7 +51,7 @@ def newest_of_families(session: Session, families: Collection[str]) -> list[Subm
         # as_string: JSON operators differ between SQLite and PostgreSQL.
         .where(Submission.card["family"].as_string().in_(families), COUNTED)
         .options(joinedload(Submission.codec))
-        .order_by(Submission.version)
+        .order_by(*STANDING)
     )
     newest = {submission.codec.name: submission for submission in session.scalars(statement)}
     return [newest[name] for name in sorted(newest)]

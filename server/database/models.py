@@ -29,6 +29,7 @@ __all__ = [
 
 STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")
 """``pending`` came without a token and ``held`` with warnings: both wait for a moderator."""
+WAITING = ("pending", "held")
 PUBLIC = ("self-reported", "verified")
 """Statuses whose results anybody may see."""
 
@@ -182,6 +183,8 @@ NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
 """Public submissions on datasets of the benchmark, clean or under a condition."""
 COUNTED = NAMED & (Submission.condition == "")
 """Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
+SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
+"""Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
 STANDING = (case((Codec.owner_id.is_(None) & (Submission.status == "verified"), 1), else_=0), Submission.version)
 """Order of a codec's public submissions, joined with the codec, in which the last one stands for it: the newest.
 

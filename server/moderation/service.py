@@ -136,6 +136,7 @@ def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: st
     if before == account:
         raise Conflict(f"{named.name} belongs to {account} already")
     named.owner = account_of(session, account)
+    bump_revision(session)  # results under a name that nobody owns stand in another order
     record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
     return before
 

@@ -91,7 +91,7 @@ class SubmissionVersion(ApiModel):
 
 
 class History(ApiModel):
-    """The versions of a codec's results, newest first, without those that wait for a moderator."""
+    """The versions of a codec's results, newest first, without those that wait for a moderator or never were public."""
 
     codec: str
     versions: list[SubmissionVersion]

@@ -107,7 +107,7 @@ def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[S
 
 
 def history(session: Session, codec: str) -> History:
-    """List the versions of a codec's results, the newest first; a pending one is not listed.
+    """List the versions of a codec's results, the newest first, but those that wait, or never were public.
 
     Raises NotFound for a codec without any.
     """
