@@ -106,7 +106,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
-    app.state.board = Board(app.state.database, meters(app))
+    app.state.board = Board(app.state.database, meters(app), settings.default_source)
     app.state.checker = Checker(settings)
     try:
         await run_sync(remove_orphans, settings, app.state.database)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from codec_superb.data_manifests.home import codec_superb_home
 
 MEGABYTE = 1_000_000
+DefaultSource = Literal["runs", "verified"]
 
 
 def _default_storage() -> Path:
@@ -35,6 +37,8 @@ class Settings(BaseSettings):
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"
     """Address by which people reach the service, for links in files; ``https`` makes cookies secure."""
+    default_source: DefaultSource = "runs"
+    """What the board shows where nobody chose: ``runs``, all submissions, or ``verified``, once there is one."""
     anonymous_uploads: bool = False
     """Accept uploads without a token into the moderation queue."""
     upload_limit: int = 100 * MEGABYTE

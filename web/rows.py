@@ -239,13 +239,14 @@ class BoardRow:
     """``rank`` is that among the rows that pass the filters and have the same datasets; None where it has none."""
     source: Source
     source_label: str
-    """``verified``, ``self-reported`` or the citation of the table."""
+    """``verified``, ``self-reported by ACCOUNT`` or the citation of the table."""
     source_url: str | None
     submission: str | None
     """Id of the submission; None for published figures, whose ``result.codec`` is ``<table>:<id>``."""
     received: str | None
     """ISO date on which it came."""
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
     sampling_rate: int | None
     """Hz at which the codec works; None where a table does not say."""
     kind: str
@@ -260,6 +261,8 @@ class BoardRow:
     applications: dict[str, ApplicationRow] = field(default_factory=dict)
     """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
     has it."""
+    submitter_in_file: str = ""
+    """Whom the file names, in its own words."""
     identity: str = ""
     """Cache key of the row without its rank: rows of equal identity differ in ``rank`` and ``unranked`` alone. '' where
     the row must not be cached."""

@@ -40,9 +40,10 @@ def list_submissions(
 ) -> None:
     """List submissions, the newest first, with their warnings."""
     with server_transaction(database, storage) as session:
+        from codec_superb.server.database.models import STATUSES
         from codec_superb.server.moderation.repository import of_status
 
-        found = [_data(entry) for entry in of_status(session, status, limit=limit)]
+        found = [_data(entry) for entry in of_status(session, [status] if status else STATUSES, limit=limit)]
     if as_json:
         print_json(found)
         return

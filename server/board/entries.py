@@ -69,6 +69,9 @@ class BoardEntry:
     version: int
     received: str | None
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
+    submitter_in_file: str
+    """Whom the file names, in its own words."""
     kind: str
     sampling_rate: int | None
     nominal_kbps: float | None
@@ -167,6 +170,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
         submission=entry.submission,
         received=entry.received,
         submitter=entry.submitter,
+        submitter_in_file=entry.submitter_in_file,
         sampling_rate=entry.sampling_rate,
         kind=entry.kind,
         open_weights=entry.open_weights,

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
 from codec_superb.server.database.models import COUNTED, STANDING, Account, Codec, Result, Revision, Submission
+from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
 
@@ -92,12 +93,13 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         title=card["title"],
         family=card["family"],
         source=head.status,
-        source_label=head.status,
+        source_label=head.status if head.status == "verified" else f"{head.status} by {head.account or ANONYMOUS}",
         source_url=None,
         submission=head.id,
         version=head.version,
         received=head.received.date().isoformat(),
-        submitter=head.submitter or head.account or "",
+        submitter=head.account or ANONYMOUS,
+        submitter_in_file=head.submitter,
         kind=card["kind"],
         sampling_rate=card["sampling_rate"],
         nominal_kbps=card["nominal_kbps"],

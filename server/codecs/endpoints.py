@@ -15,6 +15,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
 from codec_superb.server.codecs.figures import distribution_figure, locales_figure, radar_figure, spokes_figure
 from codec_superb.server.codecs.pages import find
+from codec_superb.server.codecs.sample_endpoints import moderation_router
 from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import newest_results_or_not_found
 from codec_superb.server.database.models import now
@@ -27,6 +28,7 @@ from codec_superb.web.site.codec.page import codec_page
 
 router = APIRouter()
 router.include_router(sample_router)
+router.include_router(moderation_router)
 
 Name = Annotated[str, Path(description="Name of the configuration, such as `opus_12k`.")]
 CategoryChoice = Annotated[Category, Query(description="Category of the clips.")]

@@ -33,11 +33,7 @@ def submission(session: Session, identity: str, *, also_hidden: bool) -> Submiss
 
 def history(session: Session, codec_id: int) -> Sequence[Submission]:
     """List the versions that are or were public, newest first, without those that wait for a moderator again."""
-    statement = (
-        select(Submission)
-        .where(Submission.codec_id == codec_id, SHOWN)
-        .order_by(Submission.version.desc())
-    )
+    statement = select(Submission).where(Submission.codec_id == codec_id, SHOWN).order_by(Submission.version.desc())
     return session.scalars(statement).all()
 
 

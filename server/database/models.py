@@ -178,6 +178,11 @@ class Submission(Base):
     account: Mapped[Account | None] = relationship()
     results: Mapped[list[Result]] = relationship(back_populates="submission", order_by="Result.id")
 
+    @property
+    def sender(self) -> str:
+        """Name of the account that sent it, or ``anonymous``: who says so, whatever the file says."""
+        return self.account.name if self.account is not None else "anonymous"
+
 
 NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
 """Public submissions on datasets of the benchmark, clean or under a condition."""

@@ -70,6 +70,7 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "submission": row.submission,
         "received": row.received,
         "submitter": row.submitter,
+        "submitter_in_file": row.submitter_in_file,
         "kind": row.kind,
         "sampling_rate": row.sampling_rate,
         "open_weights": row.open_weights,

@@ -23,7 +23,8 @@ from codec_superb.web.spreadsheets import escape_formula
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
 _OF_ROW = (
-    "source", "source_label", "source_url", "submission", "received", "submitter", "kind", "sampling_rate",
+    "source", "source_label", "source_url", "submission", "received", "submitter",
+    "submitter_in_file", "kind", "sampling_rate",
     "open_weights", "causal",
 )  # fmt: skip
 _OF_SUMMARY = (
@@ -39,7 +40,7 @@ _YES_OR_NO = frozenset({
 })  # fmt: skip
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
-    "submitter", "kind", "unranked", "datasets", "bit_source",
+    "submitter", "submitter_in_file", "kind", "unranked", "datasets", "bit_source",
 })  # fmt: skip
 
 

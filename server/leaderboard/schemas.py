@@ -33,10 +33,14 @@ class RowAnswer(ApiModel):
     family: str
     source: Source
     source_label: str
+    """``verified``, ``self-reported by ACCOUNT``, or the citation of the table."""
     source_url: str | None
     submission: str | None
     received: str | None
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
+    submitter_in_file: str
+    """Whom the file names, in its own words."""
     kind: str
     sampling_rate: int | None
     """Hz."""

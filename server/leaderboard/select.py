@@ -277,4 +277,7 @@ def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Ch
 def source_labels() -> list[tuple[SourceFilter, str]]:
     """List the sources in the order in which they are offered, with their names."""
     tables: list[tuple[SourceFilter, str]] = [(name, published_table(name).label) for name in TABLES]
-    return [("runs", "Submissions"), ("verified", "Verified submissions"), *tables, ("all", "Everything, mixed")]
+    ours: list[tuple[SourceFilter, str]] = [
+        ("runs", "Submissions"), ("verified", "Verified submissions"), ("self-reported", "Self-reported submissions"),
+    ]  # fmt: skip
+    return [*ours, *tables, ("all", "Everything, mixed")]

@@ -160,7 +160,9 @@ STATE_PARAMETERS: dict[str, Any] = {
     "parameters": [
         _parameter("category", _enum(CATEGORIES), "Category; speech unless chosen."),
         _parameter("metric", _enum(QUANTITIES), "What codecs are ranked by; the overall score unless chosen."),
-        _parameter("source", _enum(SOURCES), "Submissions (runs), a published table, or all mixed."),
+        _parameter(
+            "source", _enum(SOURCES), "Submissions (runs), those of one badge, a published table, or all mixed."
+        ),
         _parameter("dataset", {"type": "string"}, "Results on this dataset alone."),
         _parameter("kbps_min", _AMOUNT, "Least measured bitrate, kbps."),
         _parameter("kbps_max", _AMOUNT, "Largest measured bitrate, kbps."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session, joinedload, undefer
@@ -55,19 +55,29 @@ def set_status(
 
 
 def of_status(
-    session: Session, status: str | None, *, limit: int, offset: int = 0, oldest_first: bool = False
+    session: Session, statuses: Collection[str], *, limit: int, offset: int = 0, oldest_first: bool = False
 ) -> Found:
-    """List submissions of a status, or of any, newest first or oldest first."""
+    """List submissions of some statuses, newest first or oldest first."""
     order = (Submission.received, Submission.id) if oldest_first else (Submission.received.desc(), Submission.id)
     statement = select(Submission).options(joinedload(Submission.codec), joinedload(Submission.account))
-    if status is not None:
-        statement = statement.where(Submission.status == status)
+    statement = statement.where(Submission.status.in_(statuses))
     return session.scalars(statement.order_by(*order).limit(limit).offset(offset)).all()
 
 
-def count_of_status(session: Session, status: str) -> int:
-    """Count submissions of a status."""
-    return session.scalar(select(func.count()).where(Submission.status == status)) or 0
+def count_of_status(session: Session, statuses: Collection[str]) -> int:
+    """Count submissions of some statuses."""
+    return session.scalar(select(func.count()).where(Submission.status.in_(statuses))) or 0
+
+
+def of_account(session: Session, account_id: int, *, limit: int) -> Found:
+    """List the submissions of an account in any status, newest first."""
+    statement = select(Submission).where(Submission.account_id == account_id).options(joinedload(Submission.codec))
+    return session.scalars(statement.order_by(Submission.received.desc(), Submission.id).limit(limit)).all()
+
+
+def families(session: Session) -> Sequence[Family]:
+    """List the families that are not of the catalogue, by name."""
+    return session.scalars(select(Family).options(joinedload(Family.owner)).order_by(Family.name)).all()
 
 
 def recently_decided(session: Session, limit: int) -> Found:

@@ -21,6 +21,7 @@ from codec_superb.server.people.tokens import account_of, check_name
 Decision = Literal["accept", "reject", "hold", "verify", "withdraw"]
 Kind = Literal["codec", "family"]
 """What has a name that an account owns."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 TRANSITIONS = MappingProxyType({
@@ -108,6 +109,8 @@ def _overtaken(submission_id: str) -> Conflict:
 def withdraw_own(session: Session, submission_id: str, reason: str, caller: Identity) -> Submission:
     """Take back what the caller's account sent, in whatever status. Raises NotFound for anything else."""
     submission = find_own(session, submission_id, caller)
+    if submission.status == "withdrawn":
+        raise Conflict(f"submission {submission_id} is withdrawn already; a moderator alone brings it back")
     decision: Decision = "withdraw" if submission.status in PUBLIC else "reject"
     return decide(session, submission_id, decision, reason.strip() or "by its submitter", actor=caller.name)
 

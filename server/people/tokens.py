@@ -107,6 +107,12 @@ def account_of(session: Session, name: str) -> Account:
     return found
 
 
+def find_account(session: Session, name: str) -> Account | None:
+    """Return the account of a name; None where there is none."""
+    # PostgreSQL's text has no NUL
+    return None if "\0" in name else session.scalars(select(Account).where(Account.name == name)).one_or_none()
+
+
 def check_name(name: str) -> None:
     """Raise BadRequest for an invalid account name: empty, too long, padded, or with invisible characters."""
     # C: control, format, surrogate, private use and unassigned characters

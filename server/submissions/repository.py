@@ -8,7 +8,17 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import COUNTED, NAMED, PUBLIC, SHOWN, STANDING, ClipBlock, Codec, Result, Submission
+from codec_superb.server.database.models import (
+    COUNTED,
+    NAMED,
+    PUBLIC,
+    SHOWN,
+    STANDING,
+    ClipBlock,
+    Codec,
+    Result,
+    Submission,
+)
 
 
 def public_page(
@@ -37,7 +47,9 @@ def public_page(
 
 def _page(chosen: Select[Any], page: int, per_page: int) -> Select[Any]:
     # The id decides between equal times: without it a row may be on two pages or none.
-    ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(joinedload(Submission.codec))
+    ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(
+        joinedload(Submission.codec), joinedload(Submission.account)
+    )
     return ordered.offset((page - 1) * per_page).limit(per_page)
 
 
@@ -68,10 +80,7 @@ def datasets_of(session: Session, identities: Sequence[str]) -> dict[str, list[s
 def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
     """List the submissions of a codec that are or were public, newest version first."""
     statement = (
-        select(Submission)
-        .join(Submission.codec)
-        .where(Codec.name == codec, SHOWN)
-        .order_by(Submission.version.desc())
+        select(Submission).join(Submission.codec).where(Codec.name == codec, SHOWN).order_by(Submission.version.desc())
     )
     return session.scalars(statement).all()
 

@@ -44,7 +44,9 @@ def test_what_is_refused(title: str, word: str) -> None:
     assert word in " ".join(fault)
 
 
-@pytest.mark.parametrize("title", ["Opus 12 kbps", "é", "音声コーデック", "เสียงพูด ชื่อ", "кодек речи", "مرحبا", "A–B (½), 44.1 kHz/🎵"])
+@pytest.mark.parametrize(
+    "title", ["Opus 12 kbps", "é", "音声コーデック", "เสียงพูด ชื่อ", "кодек речи", "مرحبا", "A–B (½), 44.1 kHz/🎵"]
+)
 def test_what_is_taken(title: str) -> None:
     """Any script is."""
     assert title_fault(title) is None

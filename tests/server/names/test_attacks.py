@@ -63,7 +63,7 @@ class TestTitles:
         assert "opus_12k" in answer.json()["detail"]
 
     def test_that_of_another_account(self, service: Service, packed: Any) -> None:
-        """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's either."""
+        """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's."""
         assert status(service, packed("wren_1k", title="Wren at 1 kbps")) == "self-reported"
         for title in ("Wren at 1 kbps", "Ԝren at l kbps", "wren_1k"):
             assert service.send(packed("robin_1k", title=title), account="bob").status_code == 409, title
@@ -71,7 +71,7 @@ class TestTitles:
         assert service.send(packed("wren_lk", title="Another"), account="bob").status_code == 409
 
     def test_what_was_never_public_takes_nothing(self, service: Service, packed: Any) -> None:
-        """A file that waits or was rejected keeps neither title nor name from others, and cannot become public later."""
+        """A file that waits keeps neither title nor name from others, and cannot become public after them."""
         first = service.send(packed("tern_1k", title="Tern"), account=None).json()
         assert first["status"] == "pending"
         assert status(service, packed("tern_lk", title="Tern")) == "self-reported"

@@ -151,7 +151,7 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
 
 
 def service_on(request: pytest.FixtureRequest, folder: Path, **chosen: Any) -> Iterator[Service]:
-    """Run a service on the kind of database that ``request.param`` names, with generous limits and ``chosen`` settings."""
+    """Run a service on the kind of database that ``request.param`` names, with generous limits and ``chosen``."""
     with ExitStack() as stack:
         url = stack.enter_context(database_of_kind(request, folder))
         generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000, **chosen}

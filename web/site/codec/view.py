@@ -47,6 +47,7 @@ class SubmissionView:
     received: str
     """ISO date."""
     submitter: str
+    """Account that sent it."""
     complete: bool
 
 
@@ -174,6 +175,8 @@ class VersionView:
     received: str
     status: str
     submitter: str
+    """Account that sent it; '' for what is withdrawn."""
+    submitter_in_file: str
     reason: str
     decided: str
     """ISO date of the decision, '' where there was none."""
