@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import requests
 
@@ -89,6 +90,19 @@ def send(
             say(f"{file.name}: {reason}; attempt {attempt + 2} of {attempts} in {pause:g} s")
             time.sleep(pause)
     raise ServerUnreachable(f"{file.name} could not be sent to {server} in {attempts} attempts: {reason}")
+
+
+def withdraw(identity: str, server: str, token: str | None, reason: str) -> UploadResult:
+    """Ask a leaderboard to take back a submission of the token's account, once. Raises ServerUnreachable."""
+    address = f"{server.rstrip('/')}{_ADDRESS}/{quote(identity, safe='')}/withdraw"
+    try:
+        response = requests.post(
+            address, json={"reason": reason}, auth=_Bearer(token), timeout=_TIMEOUT, allow_redirects=False,
+            headers={"User-Agent": f"codec-superb/{__version__}"},
+        )  # fmt: skip
+    except requests.RequestException as error:
+        raise ServerUnreachable(f"{identity} could not be withdrawn at {server}: {_why(error)}") from error
+    return UploadResult(response.status_code, _body(response, server))
 
 
 _TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS

@@ -70,8 +70,6 @@ class BoardEntry:
     received: str | None
     submitter: str
     """Account that sent it, or ``anonymous``; '' for published figures."""
-    submitter_in_file: str
-    """Whom the file names, in its own words."""
     kind: str
     sampling_rate: int | None
     nominal_kbps: float | None
@@ -87,6 +85,8 @@ class BoardEntry:
     """By dataset."""
     bit_source: BitSource = "measured"
     """Where its bitrates come from; those of published tables stand apart by their source."""
+    submitter_in_file: str = ""
+    """Whom the file names, in its own words."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
 

@@ -42,7 +42,6 @@ def _entry(table: PublishedTable, codec: PublishedCodec) -> BoardEntry:
         version=0,
         received=None,
         submitter="",
-        submitter_in_file="",
         kind="neural",
         sampling_rate=codec.sampling_rate,
         nominal_kbps=codec.kbps,

@@ -21,7 +21,7 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.names.claims import check_names, claim_codec, claim_public_names
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
@@ -163,10 +163,11 @@ def _rows(session: Session, upload: Upload, checked: Checked, codec: Codec) -> S
 def _judge(session: Session, submission: Submission, caller: Identity, *, public: bool) -> None:
     """Decide whether the results are public at once, and if so keep their names."""
     session.flush()
-    submission.warnings = list(warnings_for(session, submission.id))
+    found = warnings_for(session, submission.id)
+    submission.warnings = list(found)
     if caller.anonymous:
         submission.status = "pending"
-    elif submission.warnings and public:
+    elif public and holds(found):
         submission.status = "held"
     else:
         submission.status, submission.public_since = "self-reported", now()

@@ -7,7 +7,8 @@ ask for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -39,8 +40,8 @@ EXACT = 1e-6
 """Largest STFT distance of clips that were returned exactly, up to rounding."""
 
 
-def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
-    """Check a submission's results alone and against public ones; returns ``{kind, where, text}`` for each warning.
+def warnings_for(session: Session, submission_id: str) -> list[dict[str, Any]]:
+    """Check a submission's results alone and against public ones; returns ``{kind, where, text, holds}`` for each.
 
     The submission and its results must have been flushed. ``where`` is a dataset and its category, or '' for the
     whole submission. Raises NotFound for no submission.
@@ -52,7 +53,7 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
     rows = [row for row in submission.results if row.dataset]
     found = neighbours_of(session, submission)
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
-    warnings = [_warning(kind, "", text) for kind, text in name_warnings(session, submission)]
+    warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("origin", "", text) for text in unusual]
     for row in rows:
         where = f"{row.dataset}, {row.category}"
@@ -62,8 +63,13 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
     return warnings
 
 
-def _warning(kind: str, where: str, text: str) -> dict[str, str]:
-    return {"kind": kind, "where": where, "text": text}
+def holds(warnings: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a submission with these warnings waits for a moderator."""
+    return any(warning["holds"] for warning in warnings)
+
+
+def _warning(kind: str, where: str, text: str, *, holds: bool = False) -> dict[str, Any]:
+    return {"kind": kind, "where": where, "text": text, "holds": holds}
 
 
 def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:

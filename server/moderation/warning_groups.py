@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 _PARTICULAR = re.compile(r"\S*\d\S*")
 """Words with a digit: values, ids of clips, names of configurations."""
-Warnings = Sequence[Mapping[str, str]]
+Warnings = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,10 +70,31 @@ class TestSending:
         monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
         file = packed(tmp_path, "sent_16k")
         assert call(["submit", str(file), "--server", server]) == 0
-        assert "sent_16k version 1, published: http" in capsys.readouterr().out
+        assert "sent_16k version 1, self-reported: http" in capsys.readouterr().out
         assert call(["submit", str(file), "--server", f"{server}/", "--json"]) == 0
         (told,) = json.loads(capsys.readouterr().out)
         assert (told["accepted"], told["new"], told["version"]) == (True, False, 1)
+
+    def test_it_is_taken_back(
+        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """With a reason, by its own account alone; the same file again is refused, and says why."""
+        server, token = leaderboard
+        file = packed(tmp_path, "back_16k")
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        assert call(["submit", str(file), "--server", server, "--json"]) == 0
+        (sent,) = json.loads(capsys.readouterr().out)
+        undo = ["submit", "--withdraw", sent["id"], "--reason", "a wrong bit count", "--server", server]
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", OTHER)
+        assert call(undo) == 3
+        assert "bob has sent no submission" in capsys.readouterr().out
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        assert call(undo) == 0
+        assert capsys.readouterr().out == f"{sent['id']}: back_16k version 1, withdrawn\n"
+        assert call(["submit", str(file), "--server", server]) == 3
+        assert "sent before and withdrawn: a wrong bit count" in capsys.readouterr().out
+        assert call([*undo, str(file)]) == 2
 
     def test_the_token_may_come_from_a_file(self, leaderboard: tuple[str, str], tmp_path: Path) -> None:
         """It is read, never shown in a list of processes."""

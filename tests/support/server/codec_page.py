@@ -26,9 +26,10 @@ from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import PUBLIC, Codec, Submission
+from codec_superb.server.database.models import PUBLIC, Codec, Submission, now
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.datasets.clips import pack_clips
+from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.examine import examine
 from codec_superb.server.ingest.outcome import Checked
@@ -87,6 +88,9 @@ class Site:
 def fill(database: Database, settings: Settings, files: Packed) -> Stored:
     """Store two versions of one codec, two others, a pending one, and neighbours on the board."""
     with database.transaction(write=True) as session:
+        add(session, DatasetFacts("mini", "Mini set", "CC0-1.0", clips_of("mini", 30)))
+        cite = "@misc{another, title = {Another}}"
+        add(session, DatasetFacts("another", "Another", "CC-BY-4.0", clips_of("another", 9), citation=cite))
         found = Stored(
             first=store(session, settings.files, files.first),
             second=store(session, settings.files, files.second, reason="looks right"),
@@ -167,7 +171,7 @@ def store(
     change(described["document"])
     stored = Submission(
         id=repository.new_id(), codec=codec, version=repository.next_version(session, codec), file_sha256=digest,
-        file_size=len(content), status=status, reason=reason, notes=list(checked.outcome.notes), warnings=[],
+        file_size=len(content), status=status, public_since=now() if status in PUBLIC else None, reason=reason, notes=list(checked.outcome.notes), warnings=[],
         **described,
     )  # fmt: skip
     stored.results.extend(repository.results(accepted))

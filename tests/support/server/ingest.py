@@ -33,6 +33,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Account, ClipBlock, Submission, Token
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
+from codec_superb.server.names.catalogue import cards
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
@@ -51,9 +52,13 @@ def make_file(
     rows: Sequence[ClipRow], folder: Path, *, codec: str = "opus_16k", samples: int = 0, contact: str | None = None,
     about: dict[str, Any] | None = None, condition: Condition | None = None, **card_fields: Any,
 ) -> bytes:  # fmt: skip
-    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset."""
+    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset.
+
+    A codec of the catalogue has the catalogue's card, as the service wants it.
+    """
     folder.mkdir(exist_ok=True)
-    run = write_run(folder, rows, card=card(codec, **card_fields), condition=condition, **(about or {}))
+    listed = cards()[codec].model_dump(exclude={"name"}) if codec in cards() else {}
+    run = write_run(folder, rows, card=card(codec, **(listed | card_fields)), condition=condition, **(about or {}))
     dataset = with_audio(run, rows, folder / "audio") if samples else None
     datasets = {dataset.name: dataset} if dataset else None
     submitter = Submitter(name="Ann", contact=contact)
