@@ -146,7 +146,7 @@ def _added(files: list[Path], account: str, verified: str | None, settings: Sett
         for file in files:
             try:
                 receipt, new = take_file(opened, settings, checker, file, caller)
-                if verified is not None and receipt.status == "self-reported":
+                if verified is not None and receipt.status in {"self-reported", "held"}:
                     with opened.transaction(write=True) as session:
                         decide(session, receipt.id, "verify", verified, actor=ACTOR)
                     receipt = receipt.model_copy(update={"status": "verified"})

@@ -17,6 +17,7 @@ from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import COUNTED, STANDING, ClipBlock, Codec, Result, Revision, Submission
 from codec_superb.server.database.results import to_summary
+from codec_superb.server.datasets.credits import credited
 from codec_superb.server.storage.clip_blocks import block_rows
 
 
@@ -73,9 +74,9 @@ def datasets_of(session: Session, submissions: Collection[str]) -> dict[str, lis
 
 
 def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
-    """Return the listening samples that the submission's file carries, as its ``submission.json`` names them."""
-    statement = select(Submission.document["samples"]).where(Submission.id == submission)
-    return list(session.scalars(statement).one() or [])
+    """Return the listening samples that the submission's file carries, with the credits that this service knows."""
+    document = session.scalars(select(Submission.document).where(Submission.id == submission)).one()
+    return list(credited(session, document)["samples"])
 
 
 def results_with_rows(session: Session, submission: Submission) -> Results:

@@ -62,6 +62,6 @@ def own_status(submission_id: SubmissionId, caller: SubmittingCaller, session: R
 def withdraw_by_account(
     submission_id: SubmissionId, caller: SubmittingCaller, session: WriteTransaction, wanted: Withdrawal | None = None
 ) -> OwnSubmission:
-    """Take back a submission of one's own, in whatever status; its history stays, and only a moderator brings it back."""
+    """Take back a submission of one's own, in whatever status; its history stays, and a moderator can undo it."""
     reason = "" if wanted is None else wanted.reason
     return OwnSubmission.of(withdraw_own(session, submission_id, reason, caller))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from html.parser import HTMLParser
 from urllib.parse import quote
 

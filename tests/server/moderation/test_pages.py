@@ -104,7 +104,6 @@ class TestQueue:
             assert answer.status_code == 303, path
             assert answer.headers["location"].startswith("/login?next=/moderation")
 
-
     def test_what_is_held_is_there_with_its_reasons(self, client: TestClient, database: Database, form: str) -> None:
         """Beside what is pending: account and the file's own words, kinds of warnings with counts, why it was held."""
         lag = {"kind": "lag", "where": "mini, speech", "text": "a clip is 3 samples early or late", "holds": False}
@@ -115,7 +114,7 @@ class TestQueue:
         put(database, "tern_9k")
         queue = client.get("/moderation").text
         assert "Waiting for a decision (2)" in queue
-        assert "bob <span class=\"quiet\">(in the file: “Somebody else”)</span>" in queue
+        assert 'bob <span class="quiet">(in the file: “Somebody else”)</span>' in queue
         assert "clip 3 differs; lag (75)" in queue
 
     @ON_SQLITE

@@ -162,7 +162,12 @@ class TestTransfer:
     @ON_SQLITE
     @pytest.mark.parametrize(
         ("name", "account", "error"),
-        [("nothing", "new", NotFound), ("own_12k", "old", Conflict), ("own_12k", "a\nb", BadRequest), ("opus_12k", "new", Conflict)],
+        [
+            ("nothing", "new", NotFound),
+            ("own_12k", "old", Conflict),
+            ("own_12k", "a\nb", BadRequest),
+            ("opus_12k", "new", Conflict),
+        ],
     )
     def test_what_cannot_be(self, database: Database, name: str, account: str, error: type[Exception]) -> None:
         """A codec that nobody sent, the owner it has, a name that no account can have, and one of the catalogue."""

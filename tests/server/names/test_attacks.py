@@ -216,7 +216,7 @@ class TestCredits:
     def test_those_of_custom_ones_are_the_submitters_words(self, service: Service, tmp_path: Path) -> None:
         """And said to be."""
         about = {"location": "clips", "category": "speech", "title": "My clips"}
-        rows = [row for row in draw_rows(1, CLIPS, dataset="mine", categories=("speech",))]
+        rows = draw_rows(1, CLIPS, dataset="mine", categories=("speech",))
         answer = service.send(make_file(rows, tmp_path, codec="words_1k", about=about)).json()
         assert answer["custom"]
         page = service.client.get(f"/submissions/{answer['id']}").text
@@ -235,6 +235,7 @@ class TestCredits:
         assert "from bob" in service.client.get("/codecs/named_1k").text
         csv = service.client.get("/api/v1/leaderboard.csv?search=named_1k").text
         assert "self-reported by bob" in csv
-        assert "from bob <span class=\"quiet\">(in the file: “Ann”)</span>" in service.client.get(
-            f"/submissions/{identity}"
-        ).text
+        assert (
+            'from bob <span class="quiet">(in the file: “Ann”)</span>'
+            in service.client.get(f"/submissions/{identity}").text
+        )

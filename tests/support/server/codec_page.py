@@ -171,7 +171,8 @@ def store(
     change(described["document"])
     stored = Submission(
         id=repository.new_id(), codec=codec, version=repository.next_version(session, codec), file_sha256=digest,
-        file_size=len(content), status=status, public_since=now() if status in PUBLIC else None, reason=reason, notes=list(checked.outcome.notes), warnings=[],
+        file_size=len(content), status=status, public_since=now() if status in PUBLIC else None,
+        reason=reason, notes=list(checked.outcome.notes), warnings=[],
         **described,
     )  # fmt: skip
     stored.results.extend(repository.results(accepted))

@@ -13,8 +13,8 @@ from codec_superb.metrics.table import Category
 from codec_superb.web.rows import BoardRow
 
 SourceFilter = Literal["runs", "verified", "self-reported", "table3", "tiny", "ultraeval", "all"]
-"""``runs``: submissions, verified and self-reported, or those of one of the two. ``table3``, ``tiny``, ``ultraeval``: one
-table of published figures. ``all``: all sources together, where the visitor asks for it."""
+"""``runs``: submissions, verified and self-reported, or those of one of the two. ``table3``, ``tiny``, ``ultraeval``:
+one table of published figures. ``all``: all sources together, where the visitor asks for it."""
 
 
 RankBasis = Literal["intervals", "values", "mixed"]
