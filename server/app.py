@@ -36,6 +36,7 @@ from codec_superb.server.local.feeder import Feeder
 from codec_superb.server.local.loopback import LoopbackOnly
 from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.moderation.endpoints import router as moderation_api
+from codec_superb.server.moderation.own_pages import router as own_pages
 from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
@@ -132,4 +133,14 @@ def _routers(*, local: bool) -> Sequence[APIRouter]:
     shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
-    return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)
+    return (
+        *shown,
+        ingest,
+        upload_page,
+        submissions,
+        submission_pages,
+        people,
+        moderation_api,
+        moderation_pages,
+        own_pages,
+    )
