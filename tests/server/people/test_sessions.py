@@ -201,7 +201,7 @@ class TestEnd:
             tokens.revoke(session, secret[:11], actor="the test")
         assert not logged_in(client)
 
-    @pytest.mark.parametrize("change", [{"expires": now() - timedelta(seconds=1)}, {"scopes": ["submit"]}])
+    @pytest.mark.parametrize("change", [{"expires": now() - timedelta(seconds=1)}, {"scopes": ["metrics"]}])
     def test_a_token_that_lost_its_right(
         self, client: TestClient, database: Database, change: dict[str, object]
     ) -> None:
