@@ -101,6 +101,7 @@ def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, s
     return _page(
         request, "moderation_submission.html.j2", f"{submission.codec.name}, version {submission.version}",
         submission=submission, view=submission_view(submission), groups=grouped(warnings_for(session, submission_id)),
+        notes=grouped([{"kind": "note", "text": note} for note in submission.notes]),
         history=repository.entries_about(session, submission_id), offered=offered, reason_limit=REASON_LIMIT,
     )  # fmt: skip
 

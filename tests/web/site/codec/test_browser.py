@@ -86,7 +86,7 @@ def test_works_without_a_script(browser: Browser, codec_site: str) -> None:
         assert not page.locator(".chart").first.is_visible()
         page.get_by_text("The radar in numbers").first.click()
         expect(page.locator("#speech-radar-table-caption")).to_be_visible()
-        page.get_by_text("Scoring of Mini set").click()
+        page.get_by_text("Scoring of mini").click()
         expect(page.get_by_text("codec-superb score runs/opus_16k/mini").last).to_be_visible()
 
 
