@@ -73,7 +73,7 @@ def test_a_table_of_applications_shows_one_unless_another_is_chosen() -> None:
         ([("colour", "red")], "colour: expected a parameter of category, metric"),
         ([("category", "noise")], "expected one of speech, audio, music, got 'noise'"),
         ([("metric", "beauty")], "expected one of score, stft"),
-        ([("source", "theirs")], "expected one of runs, verified, table3"),
+        ([("source", "theirs")], "expected one of runs, verified, self-reported, table3"),
         ([("dataset", "nowhere")], "expected one of mini, got 'nowhere'"),
         ([("kbps_min", "-1")], "kbps_min: expected a number of at least 0"),
         ([("kbps_max", "nan")], "kbps_max: expected a number of at least 0"),

@@ -22,7 +22,7 @@ def log_in_to_account(client: TestClient, database: Database, name: str) -> str:
 
 
 def test_own_submissions(client: TestClient, database: Database) -> None:
-    """Those that wait are there with the reason; a button takes each back; others' are not; moderators' pages neither."""
+    """Those that wait are there with the reason; a button takes each back; others' and moderators' pages are not."""
     with database.transaction(write=True) as session:
         held = make_submission(session, "own_1k", status="held", owner="bob")
         session.get_one(Submission, held).reason = "clip 3 differs"
