@@ -7,10 +7,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from codec_superb.server.database.session import WriteTransaction
 from codec_superb.server.errors import ServerError
-from codec_superb.server.people.access import ANONYMOUS, Identity, identify
+from codec_superb.server.people.access import identify
 from codec_superb.server.people.csrf import FIELD, bind_login, issue_for_login, verify, verify_login
 from codec_superb.server.people.forms import Form
-from codec_superb.server.people.limits import check_limit
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import (
     HOME,
@@ -38,8 +37,6 @@ def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - 
 def login(request: Request, form: Form, session: WriteTransaction) -> Response:
     """Open a session for the bearer of a token of scope ``moderate``."""
     verify_login(request, form.get(FIELD, ""))
-    # after the form's token, so that another site cannot use up a visitor's attempts
-    check_limit(request, Identity(None, ANONYMOUS), "logins")
     target = form.get("next", HOME)
     try:
         identity = identify(request, session, form.get("token", ""))
