@@ -21,7 +21,9 @@ from codec_superb.server.http.body_limit import BodyLimit
 from codec_superb.server.http.compression import Compression
 from codec_superb.server.http.error_answers import EVERYWHERE
 from codec_superb.server.http.error_pages import handle_errors
+from codec_superb.server.http.forwarded import UnnamedProxy
 from codec_superb.server.http.headers import SecurityHeaders
+from codec_superb.server.http.hosts import ExpectedHost
 from codec_superb.server.http.methods import HeadAsGet
 from codec_superb.server.http.requests import catch_unexpected, observe
 from codec_superb.server.http.static_files import compress_all
@@ -29,6 +31,7 @@ from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
+from codec_superb.server.ingest.places import Places
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.local.endpoints import router as local_runs
@@ -57,10 +60,10 @@ class _Service(FastAPI):
         """Put the outermost layers around everything, the answer to an internal error included."""
         settings: Settings = self.state.settings
         app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
-        if not settings.trusted_proxies:
-            return app
-        # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
-        return ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,return-value]
+        if settings.trusted_proxies:
+            # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
+            app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,assignment]
+        return UnnamedProxy(app, settings, self.state.warnings)  # outside: it sees the address of the peer
 
 
 def create_app(settings: Settings | None = None, runs: RunsFolder | None = None) -> FastAPI:
@@ -69,8 +72,8 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     With ``runs`` it shows that folder and takes nothing else: no uploads, logins or decisions.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter`` and, while it runs, ``database``, ``board``
-    and ``checker``.
+    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter``, ``places``, ``warnings`` (for ``/readyz``)
+    and, while it runs, ``database``, ``board`` and ``checker``.
     """
     chosen = settings or Settings()
     app = _Service(
@@ -85,11 +88,14 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.state.runs = runs
     app.state.meters = Meters()
     app.state.limiter = make_limiter()
+    app.state.places = Places()
+    app.state.warnings = {}
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
     app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(ExpectedHost, settings=chosen)
     observe(app)  # it sees all others
     if runs is not None:
         app.add_middleware(LoopbackOnly)
@@ -103,7 +109,7 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     for folder in (settings.storage, settings.files, settings.incoming):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
     app.state.board = Board(app.state.database, meters(app))

@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from codec_superb.server.http.hosts import relative
 from codec_superb.server.people.sessions import cookie_name
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.assets import asset, asset_url
@@ -88,7 +89,7 @@ class SecurityHeaders:
 
     def _completed(self, given: Iterable[Header], *, personal: bool) -> list[Header]:
         """Add missing headers; those of the application are kept."""
-        headers = list(given)
+        headers = [(name, relative(value) if name.lower() == b"location" else value) for name, value in given]
         named = {name.lower(): value for name, value in headers}
         headers += [(name, value) for name, value in self._headers if name not in named]
         if personal and b"immutable" not in named.get(b"cache-control", b""):
