@@ -57,7 +57,7 @@ def command(
         if sent.status in _NOT_ALLOWED:
             code = CANNOT
             break
-        code = code if sent.accepted else max(code, FAULTS)
+        code = code if outcomes[-1]["accepted"] else max(code, FAULTS)
     _say(outcomes, as_json=as_json)
     if code:
         raise typer.Exit(code)
@@ -96,6 +96,9 @@ def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:
 
 
 def _told(file: Path, sent: UploadResult) -> dict[str, Any]:
+    if sent.accepted and sent.answer.get("status") == "withdrawn":
+        detail = f"sent before and withdrawn; the history of {sent.answer.get('codec')} says why, ask a maintainer"
+        return {"file": str(file), "accepted": False, "error": detail, "problems": [], **sent.answer}
     if sent.accepted:
         return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP
     detail = f"{sent.answer.get('detail', 'no reason given')} ({sent.status})"
