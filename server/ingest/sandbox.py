@@ -19,7 +19,6 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 """The numbers of Landlock's calls, on every architecture."""
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-_GET_SECCOMP = 21
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 """Number of rights on files by the version of Landlock that added the last of them."""
 _TCP, _OTHERS = 4, 6
@@ -48,7 +47,9 @@ def offered() -> Confinement:
         return Confinement(0, False)
     version = _LIBC.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     known = platform.machine() in _NUMBERS and sys.maxsize > 2**32
-    return Confinement(max(0, version), known and _LIBC.prctl(_GET_SECCOMP, 0, 0, 0, 0) >= 0)
+    # seccomp(2): a filter at no address is a bad address where there are filters, else a bad argument
+    filters = _LIBC.prctl(_SET_SECCOMP, _FILTER, None, 0, 0) < 0 and ctypes.get_errno() == errno.EFAULT
+    return Confinement(max(0, version), known and filters)
 
 
 def confine() -> None:
