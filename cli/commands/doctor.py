@@ -258,5 +258,5 @@ def _weights_folder() -> list[Finding]:
 
 
 CHECKS: tuple[Callable[[], list[Finding]], ...] = (
-    _python, _packages, _extras, _codecs, _weights_folder, _applications, _storage, _confinement,
+    _python, _packages, _extras, _codecs, _weights_folder, _applications, _confinement, _storage,
 )  # fmt: skip
