@@ -40,7 +40,8 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin submissions accept", "admin submissions reject", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",
         "admin audit", "admin backup", "admin restore", "admin mseb import", "admin mseb list", "admin mseb remove",
-        "mseb import", "mseb export",
+        "mseb import", "mseb export", "verify", "verify-worker", "admin key create", "admin key add", "admin key list",
+        "admin key revoke", "admin verify enqueue", "admin verify list", "admin verify add",
     }  # fmt: skip
 
 
