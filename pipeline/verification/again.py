@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codec_superb.applications.backends import BACKENDS
+from codec_superb.applications.catalogue import PROTOCOLS
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.table import PROBES
 from codec_superb.base_codec import registry
@@ -29,6 +31,8 @@ from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress
 
+_SOMEBODYS = frozenset({"command", "endpoint", "endpoint-chat"})
+"""Backends that call a program or a server that the user names."""
 DESCRIPTIVE = frozenset({
     "title", "version", "standard", "year", "licence", "paper", "homepage", "training_data", "parameters",
     "requirements", "extra", "system", "isolation", "bitrate_note", "level_note", "nominal_tolerance", "cpu_only",
@@ -186,6 +190,8 @@ def _probe(
         row = PROBES.get(info.probe)
         if row is None or row.version != info.version:
             why = "another version of its definition"
+        elif not is_plain_backend(info.backend):
+            why = f"{info.backend} is no model of the catalogue by its name"
         elif row.pairs and not whole:
             why = "its numbers need all clips of the dataset (--all)"
         else:
@@ -198,6 +204,17 @@ def _probe(
                 made.probes[dataset.name].add(info.probe)
         if why:
             made.left_out.append(f"{dataset.name}, {info.probe}: {why}"[:1000])
+
+
+def is_plain_backend(spec: str) -> bool:
+    """Whether a file names models that this program ships or its probes take by default, in a chain or alone.
+
+    A path, a repository, a command or an address is somebody's: it would be loaded or called as the file says.
+    """
+    usual = {row.backend for row in PROBES.values() if not row.origin}
+    usual |= {backend for chosen in PROTOCOLS.values() for backend in chosen.values()}
+    known = {part for backend in usual for part in backend.split("+")} | (BACKENDS.keys() - _SOMEBODYS)
+    return all(part in known for part in spec.split("+"))
 
 
 def _probed(run: RunFolder, key: str, backend: str, how: Rerun, pool: Executor, progress: Progress) -> str:

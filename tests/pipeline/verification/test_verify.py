@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
 
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.pipeline.verification.again import CannotRun, Rerun
+from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
 from codec_superb.pipeline.verification.statement import Statement
 from codec_superb.pipeline.verification.verify import Asked, verify
@@ -120,3 +121,15 @@ def test_another_codec_under_the_name_cannot_be_run(
         outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other"), pool)
     with pytest.raises(CannotRun, match=f"expected the codec {CODEC}"):
         outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other", codec="opus_12k"), pool)
+
+
+def test_a_file_names_no_code_to_run() -> None:
+    """Models of the catalogue by their names, chains of two among them; no path, no repository, no file of Python."""
+    assert all(is_plain_backend(row.backend) for row in PROBES.values() if not row.origin)
+    assert is_plain_backend("faster-whisper:tiny.en+minilm")
+    for strange in (
+        "mine.py:ROW", "./mine.py:ROW", "transformers-asr:/tmp/model", "transformers-asr:owner/repository", "",
+        "nobody",
+        "faster-whisper:../x", "faster-whisper:tiny.en+mine.py:ROW", "command", "command:rm", "endpoint:host",
+    ):  # fmt: skip
+        assert not is_plain_backend(strange), strange
