@@ -43,6 +43,7 @@ from codec_superb.server.operations.meters import Meters, meters
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
 from codec_superb.server.people.rate_counters import make_limiter
+from codec_superb.server.private_sets.endpoints import router as private_sets
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
@@ -129,7 +130,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
-    shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
+    shown = (operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
     return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)

@@ -12,6 +12,7 @@ from codec_superb.cli.commands import (
     admin_codecs,
     admin_datasets,
     admin_mseb,
+    admin_private,
     admin_submissions,
     admin_tokens,
 )
@@ -28,6 +29,7 @@ app.add_typer(admin_submissions.app, name="submissions", cls=Group)
 app.add_typer(admin_codecs.app, name="codec", cls=Group)
 app.add_typer(admin_datasets.app, name="datasets", cls=Group)
 app.add_typer(admin_mseb.app, name="mseb", cls=Group)
+app.add_typer(admin_private.app, name="private", cls=Group)
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)
 

@@ -14,6 +14,7 @@ from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.codec.mseb import of_mseb, without_mseb
 from codec_superb.web.site.custom import CustomRow
+from codec_superb.web.site.private_sets import PrivateRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,8 @@ class CodecView:
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
     custom: Sequence[CustomRow] = ()
+    private: Sequence[PrivateRow] = ()
+    """Beside results on private datasets."""
     conditions: Sequence[ConditionCategory] = ()
     applications: Sequence[ApplicationRow] = ()
     """On all clips of each dataset."""
@@ -245,6 +248,7 @@ class CodecView:
         candidates: tuple[tuple[str, str, object], ...] = (
             ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("private", "Private sets", self.private),
             ("conditions", "Conditions", self.conditions),
             ("custom", "Custom metrics", self.custom),
             ("mseb", "MSEB", of_mseb(self.applications)),
