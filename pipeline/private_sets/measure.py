@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecError, MissingDependency
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests import DatasetError, open_dataset
@@ -34,6 +35,11 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (OSError, "files could not be read or written"),
 )
 """What is said of an error in place of its text, the first that fits."""
+_RUN_ALIKE = (
+    "kind", "sampling_rate", "channels", "nominal_kbps", "bit_source", "frame_rate", "codebooks", "codebook_size",
+    "codebook_sizes", "settings",
+)  # fmt: skip
+"""Fields of a card that must be as submitted, with the hash of the weights. Words and versions of libraries may not."""
 
 
 class PrivateRunFailed(PipelineError):
@@ -41,7 +47,7 @@ class PrivateRunFailed(PipelineError):
 
 
 def private_rows(
-    codec: str,
+    card: Card,
     spec: str,
     *,
     salt: str,
@@ -53,10 +59,11 @@ def private_rows(
     timeout: float | None = None,
     executor: Executor | None = None,
 ) -> list[ClipRow]:
-    """Run ``codec`` on the dataset ``spec`` and score it with the metrics of the overall score of ``categories``.
+    """Run the codec that ``card`` names on the dataset ``spec``; score it by the overall score of ``categories``.
 
     Everything that is written lies in a folder below ``scratch`` that is gone afterwards. A failed clip is a failed
-    row. Raises PrivateRunFailed, also where the dataset is not the one that was ``committed`` to with ``salt``.
+    row. Raises PrivateRunFailed, also where the dataset is not the one that was ``committed`` to with ``salt``, and
+    where the codec of this name has other settings or weights here than the card says.
     """
     try:
         with ExitStack() as stack:
@@ -66,14 +73,21 @@ def private_rows(
                 kind = "the dataset is not the one that was committed to"
             else:
                 pool = executor or stack.enter_context(Executor(timeout=timeout))
-                resynthesise([codec], [spec], out=folder, device=device, options=options, executor=pool)
-                metrics = list(dict.fromkeys(key for each in categories for key in overall_metrics(each)))
-                (done,) = score([folder], metrics=metrics, executor=pool)
-                return list(RunFolder(done.path).rows())
+                (made,) = resynthesise([card.name], [spec], out=folder, device=device, options=options, executor=pool)
+                if _run_alike(RunFolder(made.path).info().card, card):
+                    metrics = list(dict.fromkeys(key for each in categories for key in overall_metrics(each)))
+                    score([folder], metrics=metrics, executor=pool)
+                    return list(RunFolder(made.path).rows())
+                kind = "the codec of this name has other settings or weights here than the submission's card"
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must go no further
         kind = kind_of(error)
     # outside of the block: an error raised inside would carry the first one with it, into any log
     raise PrivateRunFailed(kind)
+
+
+def _run_alike(here: Card, submitted: Card) -> bool:
+    weights = [card.weights and (card.weights.sha256, card.weights.config_sha256) for card in (here, submitted)]
+    return weights[0] == weights[1] and all(getattr(here, name) == getattr(submitted, name) for name in _RUN_ALIKE)
 
 
 def kind_of(error: Exception) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, overall_metrics
 from codec_superb.server.board.repository import counted_submissions
 from codec_superb.server.database.models import PrivateDataset, PrivateResult, Submission, VerificationJob
@@ -31,10 +32,9 @@ class Queued:
 class PrivateTask:
     """What a worker needs for one job."""
 
-    codec: str
-    path: str
-    salt: str
-    commitment: str
+    submission: str
+    card: Card
+    dataset: PrivateDataset
     categories: Sequence[Category]
     """Those with enough clips."""
 
@@ -75,7 +75,7 @@ def task_of(session: Session, job: VerificationJob) -> PrivateTask:
     others = sorted(key for key in keys if submission.metrics.get(key, METRICS[key].version) != METRICS[key].version)
     if others:
         raise BadRequest(f"the submission follows other definitions of {', '.join(others)}: it must be sent anew")
-    return PrivateTask(submission.codec.name, dataset.path, dataset.salt, dataset.commitment, categories)
+    return PrivateTask(submission.id, Card.model_validate(submission.card), dataset, categories)
 
 
 def categories_of(dataset: PrivateDataset) -> list[Category]:
@@ -92,7 +92,7 @@ def _why_not(session: Session, dataset: PrivateDataset, submission: str) -> str:
     jobs = select(VerificationJob.state).where(
         VerificationJob.submission_id == submission,
         VerificationJob.private_dataset_id == dataset.id,
-        VerificationJob.state != "failed",
+        VerificationJob.state.in_(("queued", "running")) | (VerificationJob.outcome == "measured"),
     )
     if (state := session.scalars(jobs.limit(1)).first()) is not None:
         return f"its job is {state}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -24,14 +25,26 @@ WORKER = "verify worker"
 """Actor in the audit log."""
 
 
-def store(session: Session, submission: str, dataset: PrivateDataset, rows: Sequence[ClipRow]) -> str:
-    """Keep the scores and gaps of a submission's codec on a private dataset; return what moderators are told.
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What is kept of a private run."""
 
-    ``rows`` are those of the private run. Of a category with fewer than :data:`~codec_superb.server.private_sets.
-    registry.FEWEST` clips, or with fewer behind a metric of its score, nothing is kept.
+    submission: str
+    dataset: str
+    """Name of the private dataset."""
+    results: Sequence[PrivateResult]
+    words: str
+    """What moderators are told: counts alone."""
+
+
+def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Sequence[ClipRow]) -> Reduced:
+    """Reduce the rows of a private run to a score and a gap a category, rounded; nothing is stored yet.
+
+    Of a category with fewer than :data:`~codec_superb.server.private_sets.registry.FEWEST` clips, or with fewer behind
+    a metric of its score, nothing is kept. There is no gap where clips of either side failed.
     """
     public = _public_rows(session, submission, dataset.compared_with)
-    told = []
+    results, told = [], []
     for category in categories_of(dataset):
         private = [row for row in rows if row.category == category]
         beside = [row for row in public if row.category == category]
@@ -39,21 +52,26 @@ def store(session: Session, submission: str, dataset: PrivateDataset, rows: Sequ
         if found.fewest < FEWEST:
             told.append(f"{category}: nothing kept, fewer than {FEWEST} clips behind a metric")
             continue
-        complete = bool(private) and all(_whole(row) for row in private)
+        complete = all(_whole(row) for row in private)
         comparable = bool(beside) and complete and _public_is_complete(session, submission, dataset, category)
         own, gap = _rounded(found.second), _rounded(found.difference if comparable else NO_SCORE)
         kept = {"clips": len(private), "complete": complete, "score": own.value, "low": own.low, "high": own.high}
-        session.add(
+        results.append(
             PrivateResult(
                 submission_id=submission, private_dataset_id=dataset.id, category=category, summary=kept,
                 gap=gap.value, gap_low=gap.low, gap_high=gap.high,
             )
         )  # fmt: skip
         told.append(f"{category}: {len(private)} clips" + ("" if comparable else ", no gap: a side is incomplete"))
-    record(session, WORKER, "private.measured", submission, dataset=dataset.name)
+    return Reduced(submission, dataset.name, results, "; ".join(told))
+
+
+def store(session: Session, found: Reduced) -> None:
+    """Store what is kept, in the transaction that ends the job."""
+    session.add_all(found.results)
+    record(session, WORKER, "private.measured", found.submission, dataset=found.dataset)
     session.flush()
     bump_revision(session)
-    return "; ".join(told)
 
 
 def _public_rows(session: Session, submission: str, dataset: str) -> list[ClipRow]:
