@@ -104,6 +104,8 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     own, taken = _configured(name, options)
+    if own.delay_samples is None:
+        taken = taken._replace(delay=options.delay)
     if options.kbps is None or own.bit_source == "measured":
         return own, taken
     return settled(own, CodecOptions(kbps=options.kbps)), taken._replace(kbps=options.kbps)

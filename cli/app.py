@@ -29,6 +29,7 @@ from codec_superb.cli.commands import (
     serve,
     submit,
     tokens,
+    verify,
 )
 
 WIDEST = 120
@@ -67,6 +68,7 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     pack,
     check,
     submit,
+    verify,
     applications,
     conditions,
     precision,

@@ -6,13 +6,13 @@ Errors of the stages name clips and paths. Of an error only its kind goes furthe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecError, MissingDependency
-from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests import DatasetError, open_dataset
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import Category, overall_metrics
@@ -23,10 +23,12 @@ from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.again import CannotRun, Rerun, options_of, refuse_another
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
 
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
+    (CannotRun, "the codec of the submission's card is not in the catalogue here, or has other settings or weights"),
     (DatasetError, "the dataset cannot be opened on this machine"),
     (MissingDependency, "the codec lacks a package or a library on this machine"),
     (CodecError, "the codec cannot be opened on this machine"),
@@ -35,11 +37,6 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (OSError, "files could not be read or written"),
 )
 """What is said of an error in place of its text, the first that fits."""
-_RUN_ALIKE = (
-    "kind", "sampling_rate", "channels", "nominal_kbps", "bit_source", "frame_rate", "codebooks", "codebook_size",
-    "codebook_sizes", "settings",
-)  # fmt: skip
-"""Fields of a card that must be as submitted, with the hash of the weights. Words and versions of libraries may not."""
 
 
 class PrivateRunFailed(PipelineError):
@@ -54,7 +51,6 @@ def private_rows(
     committed: str,
     scratch: Path,
     categories: Sequence[Category],
-    options: CodecOptions = DEFAULT_OPTIONS,
     device: Device = "auto",
     timeout: float | None = None,
     executor: Executor | None = None,
@@ -73,21 +69,26 @@ def private_rows(
                 kind = "the dataset is not the one that was committed to"
             else:
                 pool = executor or stack.enter_context(Executor(timeout=timeout))
-                (made,) = resynthesise([card.name], [spec], out=folder, device=device, options=options, executor=pool)
-                if _run_alike(RunFolder(made.path).info().card, card):
-                    metrics = list(dict.fromkeys(key for each in categories for key in overall_metrics(each)))
-                    score([folder], metrics=metrics, executor=pool)
-                    return list(RunFolder(made.path).rows())
-                kind = "the codec of this name has other settings or weights here than the submission's card"
+                return list(_rows(card, spec, categories, Rerun(folder, device=device), pool))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must go no further
         kind = kind_of(error)
     # outside of the block: an error raised inside would carry the first one with it, into any log
     raise PrivateRunFailed(kind)
 
 
-def _run_alike(here: Card, submitted: Card) -> bool:
-    weights = [card.weights and (card.weights.sha256, card.weights.config_sha256) for card in (here, submitted)]
-    return weights[0] == weights[1] and all(getattr(here, name) == getattr(submitted, name) for name in _RUN_ALIKE)
+def _rows(card: Card, spec: str, categories: Sequence[Category], how: Rerun, pool: Executor) -> Iterator[ClipRow]:
+    if card.name not in registry.names():  # never a file that somebody names in a card
+        raise CannotRun(card.name)
+    options = options_of(card, how)
+    (made,) = resynthesise([card.name], [spec], out=how.out, device=how.device, options=options, executor=pool)
+    run = RunFolder(made.path)
+    refuse_another(card, run.info().card)
+    score(
+        [run.path],
+        metrics=list(dict.fromkeys(key for each in categories for key in overall_metrics(each))),
+        executor=pool,
+    )
+    return run.rows()
 
 
 def kind_of(error: Exception) -> str:

@@ -48,6 +48,16 @@ class DatasetInfo(Record):
     """How ``score`` opens a dataset that is not one of the benchmark's: folder, manifest, or name; never packed."""
     category: Category | None = None
     """Category of such a folder, as given by the user."""
+    only: tuple[str, ...] | None = None
+    """The clips, of a run of clips that were named; never packed. None for the whole dataset and for ``--limit``."""
+
+    @model_serializer(mode="wrap")
+    def _without_only(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it has nothing: an ordinary run keeps its bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.only is None:
+            written.pop("only", None)
+        return written
 
 
 class TakenOver(Record):

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, overall_metrics
+from codec_superb.pipeline.runs.info import is_imported
+from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.repository import counted_submissions
 from codec_superb.server.database.models import PrivateDataset, PrivateResult, Submission, VerificationJob
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
@@ -96,7 +98,10 @@ def _why_not(session: Session, dataset: PrivateDataset, submission: str) -> str:
     )
     if (state := session.scalars(jobs.limit(1)).first()) is not None:
         return f"its job is {state}"
-    results = session.get_one(Submission, submission).results
-    if not any(row.dataset == dataset.compared_with for row in results):
+    found = session.get_one(Submission, submission)
+    parts = [SubmittedDataset.model_validate(entry) for entry in found.document["datasets"]]
+    if is_imported(stamp for part in parts for stamp in part.provenance):
+        return "its sound was made elsewhere and imported"
+    if all(part.name != dataset.compared_with for part in parts):
         return f"it has no results on {dataset.compared_with}"
     return ""

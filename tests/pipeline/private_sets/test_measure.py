@@ -46,7 +46,7 @@ def test_rows_come_back_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.Mo
             return failures_in_words(rows)
 
         assert run() == "1 of 4 clips without resynthesis (load: AudioFileError 1)"
-        with pytest.raises(PrivateRunFailed, match="other settings or weights"):
+        with pytest.raises(PrivateRunFailed, match="is not in the catalogue here, or has other settings"):
             run(kbps=17.0)
     with pytest.raises(PrivateRunFailed, match="not the one that was committed to") as caught:
         run("0" * 64)
