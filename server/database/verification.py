@@ -101,7 +101,7 @@ class PrivateDataset(Base):
     counts: Mapped[dict[str, Any]]
     """Category to number of clips."""
     seconds: Mapped[dict[str, Any]]
-    """Category to seconds of sound."""
+    """Category to whole seconds of sound, of categories with enough clips to be shown."""
     compared_with: Mapped[str] = mapped_column(String(200))
     """The public dataset beside whose scores its own are shown."""
     rotates: Mapped[datetime | None]

@@ -59,7 +59,9 @@ def add(
         raise BadRequest(f"expected a date to come for --rotates, got {rotates.date()}")
     made = PrivateDataset(
         name=name, path=path, commitment=commitment, salt=salt, manifest_hash=manifest_hash, counts=dict(counts),
-        seconds=dict(seconds), compared_with=compared_with, rotates=rotates,
+        # whole seconds, and none of a small group: the duration of a category of one clip would be that clip's
+        seconds={category: round(seconds[category]) for category in enough},
+        compared_with=compared_with, rotates=rotates,
     )  # fmt: skip
     session.add(made)
     record(session, actor, "private.added", name, commitment=commitment, counts=dict(counts))

@@ -41,12 +41,13 @@ class _Found:
 
 
 def set_views(session: Session) -> list[PrivateSetView]:
-    """Describe all private datasets, the newest first."""
+    """Describe all private datasets: those in use first, then the newest."""
     rows: dict[str, list[PrivateRow]] = defaultdict(list)
     for row in all_rows(session):
         rows[row.dataset].append(row)
     found = session.scalars(select(PrivateDataset).order_by(PrivateDataset.added.desc(), PrivateDataset.id.desc()))
-    return [_view(dataset, rows[dataset.name]) for dataset in found]
+    in_use_first = sorted(found, key=lambda dataset: dataset.retired is not None)
+    return [_view(dataset, rows[dataset.name]) for dataset in in_use_first]
 
 
 def all_rows(session: Session) -> list[PrivateRow]:
@@ -131,7 +132,7 @@ def _view(dataset: PrivateDataset, rows: Sequence[PrivateRow]) -> PrivateSetView
     return PrivateSetView(
         name=dataset.name,
         counts={category: dataset.counts[category] for category in categories},
-        seconds={category: dataset.seconds[category] for category in categories},
+        seconds={category: dataset.seconds[category] for category in categories if category in dataset.seconds},
         compared_with=dataset.compared_with,
         commitment=dataset.commitment,
         added=dataset.added.date().isoformat(),

@@ -46,7 +46,7 @@ class PrivateSet(ApiModel):
     clips: dict[str, int]
     """Number of clips by category."""
     seconds: dict[str, float]
-    """Seconds of sound by category."""
+    """Whole seconds of sound by category, of categories with 20 clips or more."""
     compared_with: str
     """Name of the public dataset beside whose scores its own stand."""
     commitment: str
@@ -73,7 +73,7 @@ class PrivateSet(ApiModel):
 
 
 class PrivateSets(ApiModel):
-    """All private datasets, the newest first, and the codecs that were run on them."""
+    """All private datasets, those in use first, and the codecs that were run on them."""
 
     sets: list[PrivateSet]
     gaps: list[PrivateGap]

@@ -42,6 +42,7 @@ class PrivateSetView:
     counts: Mapping[Category, int]
     """Category to number of clips."""
     seconds: Mapping[Category, float]
+    """Of categories with enough clips."""
     compared_with: str
     commitment: str
     """SHA-256 over salt and manifest hash."""
@@ -57,12 +58,6 @@ class PrivateSetView:
     """'' before it was opened."""
     rows: Sequence[PrivateRow]
     """By category, the largest gap first."""
-
-    @property
-    def hidden(self) -> Sequence[Category]:
-        """Categories in which the dataset has clips and no row."""
-        shown = {row.category for row in self.rows}
-        return [category for category in self.counts if category not in shown]
 
 
 def private_page(sets: Sequence[PrivateSetView], fewest: int, page_context: PageContext) -> str:

@@ -89,7 +89,7 @@ def add_private_set(session: Session, name: str = "private-2026") -> PrivateData
     """Store a private dataset that lies nowhere."""
     made = PrivateDataset(
         name=name, path=f"/{CANARY}/{name}", commitment="c" * 64, salt=f"{CANARY}-salt", manifest_hash=f"{CANARY}-hash",
-        counts={"speech": 240, "audio": 7}, seconds={"speech": 5400.0, "audio": 30.0}, compared_with="mini",
+        counts={"speech": 240, "audio": 7}, seconds={"speech": 5400}, compared_with="mini",
     )  # fmt: skip
     session.add(made)
     session.flush()
