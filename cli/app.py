@@ -30,6 +30,7 @@ from codec_superb.cli.commands import (
     submit,
     tokens,
     verify,
+    verify_worker,
 )
 
 WIDEST = 120
@@ -69,12 +70,13 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     check,
     submit,
     verify,
+    verify_worker,
     applications,
     conditions,
     precision,
     doctor,
 ):
-    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_"))(module.command)
+    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"))(module.command)
 
 
 def _version(value: bool) -> None:

@@ -48,6 +48,7 @@ from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
 from codec_superb.server.submissions.pages import router as submission_pages
+from codec_superb.server.verification.endpoints import router as verification
 from codec_superb.web.site.page import preload
 
 
@@ -133,4 +134,7 @@ def _routers(*, local: bool) -> Sequence[APIRouter]:
     shown = (operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
-    return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)
+    return (
+        *(*shown, ingest, upload_page, submissions, submission_pages, people),
+        *(moderation_api, moderation_pages, verification),
+    )

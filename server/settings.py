@@ -51,6 +51,8 @@ class Settings(BaseSettings):
     """Login attempts per address."""
     computations_per_minute: int = 120
     """Requests per address that compute (comparison, clip tables, exports), cached answers not counted."""
+    verify_accepted: bool = False
+    """Have `codec-superb verify-worker` run each submission again that became public without being verified."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses whose ``X-Forwarded-For`` is believed (the reverse proxy), e.g. ``["172.16.0.0/12"]``."""
     session_hours: float = 12.0

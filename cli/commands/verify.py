@@ -118,7 +118,7 @@ def _check(attestation: Path, file: Path | None, key: str | None, server: str | 
 
 def _key_of_board(server: str, attestation: Attestation) -> tuple[str, str]:
     """Return the board's key that signed, with its name. Raises AttestationError for one that it does not believe."""
-    from codec_superb.cli.board_keys import board_key
+    from codec_superb.cli.verification.board_keys import board_key
 
     found = board_key(server, attestation.fingerprint)
     return found.public_key, found.name

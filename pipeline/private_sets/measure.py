@@ -52,8 +52,7 @@ def private_rows(
     scratch: Path,
     categories: Sequence[Category],
     device: Device = "auto",
-    timeout: float | None = None,
-    executor: Executor | None = None,
+    workers: int | None = None,
 ) -> list[ClipRow]:
     """Run the codec that ``card`` names on the dataset ``spec``; score it by the overall score of ``categories``.
 
@@ -68,7 +67,7 @@ def private_rows(
             if commitment(salt, open_dataset(spec).manifest_hash) != committed:
                 kind = "the dataset is not the one that was committed to"
             else:
-                pool = executor or stack.enter_context(Executor(timeout=timeout))
+                pool = stack.enter_context(Executor(workers))
                 return list(_rows(card, spec, categories, Rerun(folder, device=device), pool))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must go no further
         kind = kind_of(error)

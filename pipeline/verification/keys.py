@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 BYTES = 32
+KEYS_PATH = "/.well-known/codec-superb-keys.json"
+"""Where a board shows the public keys that it believes."""
 
 
 class KeyFault(PipelineError):

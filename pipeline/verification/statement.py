@@ -90,6 +90,8 @@ class Statement(Record):
 
     file_sha256: Hex64
     """Of the submission file."""
+    rows_sha256: Hex64
+    """Of ``clips.parquet`` in it, which a board's download without the submitter's contact has too."""
     codec: Name
     condition: Condition | None = None
     nonce: Hex64

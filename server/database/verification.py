@@ -41,7 +41,7 @@ class Attestation(Base):
     fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     """Of the key that signed it."""
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    """Of the file, as it was received."""
+    """Of what was signed: a file that is written otherwise is the same attestation."""
     agrees: Mapped[bool]
     """Whether every clip that was run again came out as submitted, within the stated tolerances."""
     document: Mapped[dict[str, Any]]
@@ -67,8 +67,8 @@ class VerificationJob(Base):
     state: Mapped[str] = mapped_column(String(16), default="queued")
     nonce: Mapped[str] = mapped_column(String(64))
     """Drawn when the job is made: with the file's hash it decides which clips are run; no submitter could know it."""
-    clips: Mapped[int]
-    """Clips to run again; 0 for all."""
+    clips: Mapped[int | None]
+    """Clips of each dataset to run again; 0 for all, None for as many as catch a cheat (``docs/verification.md``)."""
     attempts: Mapped[int] = mapped_column(default=0)
     worker: Mapped[str] = mapped_column(String(200), default="")
     """Who has it: machine and process."""

@@ -8,14 +8,16 @@ was given up and wakes again can store nothing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
 from sqlalchemy import CursorResult, Update, select, update
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import VerificationJob, now
+from codec_superb.server.database.models import Submission, VerificationJob, now
+from codec_superb.server.errors import Conflict, NotFound
+from codec_superb.server.people.audit import record
 
 Kind = Literal["verify", "private"]
 Outcome = Literal["agrees", "differs", "cannot run", "measured"]
@@ -29,12 +31,12 @@ MESSAGE_LIMIT = 20_000
 
 
 def enqueue(
-    session: Session, submission_id: str, kind: Kind, *, clips: int, private_dataset_id: int | None = None
+    session: Session, submission_id: str, kind: Kind, *, clips: int | None, private_dataset_id: int | None = None
 ) -> VerificationJob:
     """Queue a job, and draw the nonce that decides which clips are run; one that waits or runs already is returned.
 
-    ``clips`` is the number of clips to run again, 0 for all. ``private_dataset_id`` belongs to the kind ``private``.
-    The caller has looked whether there is such a submission.
+    ``clips`` is the number of clips of each dataset, 0 for all, None for as many as catch a cheat.
+    ``private_dataset_id`` belongs to the kind ``private``. The caller has looked whether there is such a submission.
     """
     waiting = session.scalars(
         select(VerificationJob)
@@ -56,6 +58,17 @@ def enqueue(
     session.add(job)
     session.flush()
     return job
+
+
+def enqueue_by_hand(session: Session, submission_id: str, clips: int | None, *, actor: str) -> VerificationJob:
+    """Queue a job ``verify`` for a maintainer. Raises NotFound, and Conflict for what is not to be verified."""
+    submission = session.get(Submission, submission_id)
+    if submission is None:
+        raise NotFound(f"no submission has the id {submission_id!r}")
+    if submission.status not in ("held", "self-reported", "verified"):
+        raise Conflict(f"expected a submission that is held or public, got {submission_id}: {submission.status}")
+    record(session, actor, "submission.queued", submission_id, clips=clips)
+    return enqueue(session, submission_id, "verify", clips=clips)
 
 
 def claim(session: Session, worker: str, *, kinds: Collection[str]) -> VerificationJob | None:
@@ -96,6 +109,31 @@ def finish(session: Session, job: VerificationJob, worker: str, outcome: Outcome
 def fail(session: Session, job: VerificationJob, worker: str, message: str) -> bool:
     """Put back a job that went wrong, or give it up after the last attempt; False where another has it."""
     return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message)))
+
+
+def give_back(session: Session, job: VerificationJob, worker: str) -> bool:
+    """Put back a job that was not tried to its end, as its worker is told to stop: this counts as no attempt."""
+    back = {"state": "queued", "worker": "", "heartbeat": None, "attempts": job.attempts - 1}
+    return _changed(session, _own(job, worker).values(back))
+
+
+def enqueue_unverified(session: Session) -> int:
+    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many."""
+    known = select(VerificationJob.id).where(
+        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
+    )
+    wanted = select(Submission.id).where(
+        Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists()
+    )
+    found = session.scalars(wanted.order_by(Submission.received, Submission.id)).all()
+    for submission_id in found:
+        enqueue(session, submission_id, "verify", clips=None)
+    return len(found)
+
+
+def all_jobs(session: Session, *, limit: int) -> Sequence[VerificationJob]:
+    """List jobs, the newest first."""
+    return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(limit)).all()
 
 
 def _take_from_the_silent(session: Session) -> None:

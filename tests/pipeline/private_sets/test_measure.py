@@ -17,7 +17,6 @@ from codec_superb.data_manifests import DatasetError
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.private_sets.commitment import private_facts
 from codec_superb.pipeline.private_sets.measure import PrivateRunFailed, failures_in_words, kind_of, private_rows
-from codec_superb.pipeline.workers.executor import Executor
 
 CANARY = "nightjar"
 
@@ -34,20 +33,19 @@ def test_rows_come_back_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.Mo
     soundfile.write(clips / f"{CANARY}9.wav", broken, 16000, subtype="FLOAT")
     spec, card = str(clips.parent), registry.card("opus_16k")
     facts = private_facts(spec)
-    with Executor(1) as pool:
 
-        def run(committed: str = facts.commitment, kbps: float = 16.0) -> str:
-            rows = private_rows(
-                card.model_copy(update={"nominal_kbps": kbps}), spec, salt=facts.salt, committed=committed,
-                scratch=scratch, categories=("audio",), device="cpu", executor=pool,
-            )  # fmt: skip
-            assert [row.status for row in rows] == ["ok", "ok", "ok", "failed"]
-            assert rows[0].metrics.keys() == {"stft", "mel"}
-            return failures_in_words(rows)
+    def run(committed: str = facts.commitment, kbps: float = 16.0) -> str:
+        rows = private_rows(
+            card.model_copy(update={"nominal_kbps": kbps}), spec, salt=facts.salt, committed=committed,
+            scratch=scratch, categories=("audio",), device="cpu", workers=1,
+        )  # fmt: skip
+        assert [row.status for row in rows] == ["ok", "ok", "ok", "failed"]
+        assert rows[0].metrics.keys() == {"stft", "mel"}
+        return failures_in_words(rows)
 
-        assert run() == "1 of 4 clips without resynthesis (load: AudioFileError 1)"
-        with pytest.raises(PrivateRunFailed, match="is not in the catalogue here, or has other settings"):
-            run(kbps=17.0)
+    assert run() == "1 of 4 clips without resynthesis (load: AudioFileError 1)"
+    with pytest.raises(PrivateRunFailed, match="is not in the catalogue here, or has other settings"):
+        run(kbps=17.0)
     with pytest.raises(PrivateRunFailed, match="not the one that was committed to") as caught:
         run("0" * 64)
     assert CANARY not in "".join(traceback.format_exception(caught.value))

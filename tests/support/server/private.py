@@ -9,26 +9,25 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from fastapi import FastAPI
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 from support.server.codec_page import packed
 
 from codec_superb.base_codec import registry
-from codec_superb.cli.private_job import run_private
+from codec_superb.cli.verification.handlers import HANDLERS
+from codec_superb.cli.verification.worker import Context, work
 from codec_superb.pipeline.private_sets.commitment import private_facts
-from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.server.database.models import PrivateDataset, PrivateResult, VerificationJob
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.private_sets import queue
 from codec_superb.server.private_sets import registry as private_registry
 from codec_superb.server.settings import Settings
-from codec_superb.server.verification.jobs import claim
 
 CANARY = "nightjar"
 """In the name of every private clip and of their folder; nothing else on the board is called so."""
 CODEC = "opus_16k"
-WORKER = "worker of the test"
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,10 @@ class Board:
         with self.database.transaction(write=True) as session:
             (made,) = queue.enqueue(session, name, None, actor="the test")
             assert not made.left_out
-            job = claim(session, WORKER, kinds=("private",))
-            assert job is not None
-        with Executor(1) as pool:
-            run_private(self.database, job, WORKER, storage=self.settings.storage, device="cpu", executor=pool)
+        assert work(Context(self.database, self.settings, "cpu", 1), HANDLERS, once=True) == 1
         self.app.state.board.refresh()
         with self.database.transaction() as session:
-            return session.get_one(VerificationJob, job.id)
+            return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(1)).one()
 
 
 def pack_public(folder: Path) -> Path:

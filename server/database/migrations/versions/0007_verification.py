@@ -96,7 +96,7 @@ def upgrade() -> None:
         sa.Column("private_dataset_id", sa.Integer(), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("nonce", sa.String(length=64), nullable=False),
-        sa.Column("clips", sa.Integer(), nullable=False),
+        sa.Column("clips", sa.Integer(), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("worker", sa.String(length=200), nullable=False),
         sa.Column("heartbeat", sa.DateTime(timezone=True), nullable=True),

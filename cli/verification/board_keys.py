@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.verification.keys import KEYS_PATH
 
-KEYS = "/.well-known/codec-superb-keys.json"
 _SECONDS = 30.0
 _LIMIT = 1_000_000
 
@@ -27,7 +27,7 @@ def board_key(server: str, fingerprint: str) -> BoardKey:
 
     if urlsplit(server).scheme not in ("http", "https"):
         raise PipelineError(f"expected the address of a leaderboard, such as https://example.org, got {server!r}")
-    address = server.rstrip("/") + KEYS
+    address = server.rstrip("/") + KEYS_PATH
     try:
         # without an auth argument requests sends credentials from ~/.netrc
         answer = requests.get(address, timeout=_SECONDS, stream=True, auth=lambda request: request)
