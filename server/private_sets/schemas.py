@@ -23,7 +23,7 @@ class PrivateGap(ApiModel):
     private: Score
     """Overall score on the private dataset."""
     gap: Score
-    """Public minus private, of unpaired clips; without a value where clips of either side failed."""
+    """Public minus private, of unpaired clips; without a value where clips failed or there is no public score."""
     typical_gap: float | None
     """Median gap over the other families; None where there are fewer than five."""
     stands_out: bool

@@ -63,7 +63,7 @@ def test_small_groups_failed_runs_and_hidden_versions(client: TestClient, app: F
     assert set(rows) == {"opus_16k", "codec2_1200", "broken_1"}
     assert (rows["broken_1"].gap.value, rows["broken_1"].complete, rows["broken_1"].stands_out) == (None, False, False)
     app.state.board.refresh()
-    assert "clips failed" in client.get("/private").text
+    assert "<small>incomplete</small>" in client.get("/private").text
     for name in ("mp3_64k", "speex_8k"):
         assert client.get(f"/api/v1/codecs/{name}/private").json()["gaps"] == []
 

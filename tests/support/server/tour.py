@@ -133,8 +133,8 @@ def pages_of(tour: Tour) -> dict[str, str]:
         "chart rate": "/charts?chart=rate", "chart applications": "/charts?chart=applications",
         "chart metrics": "/charts?chart=metrics", "chart clips": "/charts?chart=clips&dataset=voices",
         "chart distribution": "/charts?chart=distribution&dataset=voices",
-        "datasets": "/datasets", "custom": "/custom", "conditions": "/conditions", "metrics": "/metrics",
-        "submit": "/submit", "about": "/about", "api": "/api/docs",
+        "datasets": "/datasets", "private": "/private", "custom": "/custom", "conditions": "/conditions",
+        "metrics": "/metrics", "submit": "/submit", "about": "/about", "api": "/api/docs",
         "submission": f"/submissions/{second}", "diff": f"/submissions/{first}/diff/{second}", "login": "/login",
     }  # fmt: skip
 
