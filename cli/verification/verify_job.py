@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.verification.statement import Statement
     from codec_superb.server.database.models import VerificationJob
 
+CLIP_SECONDS = 1200.0
+"""Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
 FOLDER = "verification"
 """In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
 
@@ -41,14 +43,14 @@ def _statement(context: Context, job: VerificationJob, place: Path) -> Statement
     from codec_superb.cli.console import TerminalProgress
     from codec_superb.pipeline.verification.again import Rerun
     from codec_superb.pipeline.verification.verify import Asked, verify
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.executor import Executor
     from codec_superb.server.database.models import Submission
     from codec_superb.server.storage.submission_files import submission_path
 
     with context.database.transaction() as session:
         digest = session.get_one(Submission, job.submission_id).file_sha256
     file, asked = submission_path(context.settings, digest), Asked(job.nonce, job.clips)
-    with TerminalProgress() as progress, open_executor("processes", context.workers) as pool:
+    with TerminalProgress() as progress, Executor(context.workers, timeout=CLIP_SECONDS) as pool:
         return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
 
 

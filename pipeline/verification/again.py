@@ -91,7 +91,7 @@ def run_again(
         )  # fmt: skip
         runs = [run for run in (RunFolder(of.path) for of in outcomes) if run.info().condition == submission.condition]
         keys = [key for key in submission.metrics if key in METRICS]
-        usual = all(METRICS[key].default for key in keys)
+        usual = set(keys) == {key for key, metric in METRICS.items() if metric.default}
         score([run.path for run in runs], metrics=None if usual else keys, progress=progress, executor=pool)
     except (CodecError, DatasetError) as error:
         raise CannotRun(str(error)) from error

@@ -42,7 +42,8 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin private add", "admin private list", "admin private enqueue", "admin private retire",
         "admin private open",
         "admin audit", "admin backup", "admin restore", "admin mseb import", "admin mseb list", "admin mseb remove",
-        "mseb import", "mseb export",
+        "mseb import", "mseb export", "verify", "verify-worker", "admin key create", "admin key add", "admin key list",
+        "admin key revoke", "admin verify enqueue", "admin verify list", "admin verify add",
     }  # fmt: skip
 
 

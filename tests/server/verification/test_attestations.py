@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,6 +21,8 @@ from support.server.board import make_submission
 from support.server.people import ON_SQLITE
 from support.server.verified import FILE, statement
 
+from codec_superb.cli.verification.board_keys import board_key
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.verification.attestation import (
     AttestationError,
     check_signature,
@@ -31,6 +38,28 @@ from codec_superb.server.verification import keys
 from codec_superb.server.verification.attestations import shortened
 
 ADDRESS = "/api/v1/attestations"
+
+
+@contextmanager
+def board_at(client: TestClient) -> Iterator[str]:
+    """Give an address that answers what the application in this process answers."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = client.get(self.path)
+            self.send_response(answer.status_code)
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture
@@ -172,6 +201,26 @@ def test_keys(database: Database, settings: Settings) -> None:
             keys.add(session, "again", own, actor="the test")
 
 
+def test_keys_of_a_board(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
+    """What the service shows is what `verify --server` believes; unknown and revoked keys are refused."""
+    fingerprint = fingerprint_of(public_key_of(key))
+    with board_at(client) as address:
+        found = board_key(address, fingerprint)
+        assert (found.name, found.public_key) == ("Mai Ntainer", public_key_of(key))
+        with pytest.raises(PipelineError, match="knows no key"):
+            board_key(address, "0" * 64)
+        with database.transaction(write=True) as session:
+            keys.revoke(session, fingerprint, actor="the test")
+        with pytest.raises(PipelineError, match="has revoked the key"):
+            board_key(address, fingerprint)
+        with pytest.raises(PipelineError, match="expected the keys of a leaderboard"):
+            board_key(f"{address}/api/openapi.json?", fingerprint)
+    with pytest.raises(PipelineError, match="cannot be fetched"):
+        board_key(address, fingerprint)
+    with pytest.raises(PipelineError, match="expected the address"):
+        board_key("leaderboard.example.org", fingerprint)
+
+
 @ON_SQLITE
 def test_files_of_keys(tmp_path: Path, database: Database) -> None:
     """A key is never overwritten, and one that others can read is not used; nor is what is no such key."""
@@ -199,8 +248,6 @@ def test_the_signature_is_ed25519_over_the_stated_bytes(database: Database) -> N
     sent = json.loads(sign(statement(), key).to_json())
     content = {"fingerprint": sent["fingerprint"], "statement": sent["statement"]}
     signed = json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1).encode() + b"\n"
-    import base64
-
     key.public_key().verify(base64.b64decode(sent["signature"]), b"codec-superb attestation 1\n" + signed)
     sent["statement"]["clips"][0]["clip"] += "x"
     with pytest.raises(AttestationError, match="changed after"):

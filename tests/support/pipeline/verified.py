@@ -27,7 +27,7 @@ def speech_run(folder: Path, clips: int, pool: Executor, codec: str = CODEC) -> 
     (outcome,) = resynthesise(
         [codec], [str(voices)], out=folder / "runs", device="cpu", category="speech", executor=pool
     )
-    score([outcome.path], executor=pool)
+    score([outcome.path], metrics=["mel", "pesq", "stoi"], executor=pool)
     return RunFolder(outcome.path)
 
 
