@@ -50,7 +50,7 @@ from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Account, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.people import tokens
@@ -94,8 +94,8 @@ def fill(database: Database, first: int, last: int) -> int:
                 session.add(entry)
                 session.flush()
                 session.add_all(repository.blocks(entry.id, made))
+                record_change(session, entry.id, entry.status)
                 rows += accepted.clips
-            bump_revision(session)
     return rows
 
 

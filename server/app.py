@@ -43,7 +43,9 @@ from codec_superb.server.operations.meters import Meters, meters
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
 from codec_superb.server.people.rate_counters import make_limiter
+from codec_superb.server.ranking.endpoints import router as ranking
 from codec_superb.server.settings import Settings
+from codec_superb.server.snapshots.endpoints import router as snapshots
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
 from codec_superb.server.submissions.pages import router as submission_pages
@@ -129,7 +131,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
-    shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
+    shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb, ranking, snapshots)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
     return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)

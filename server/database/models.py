@@ -1,6 +1,7 @@
 """The tables as SQLAlchemy models. Only migrations create the schema; a test compares them with these classes.
 
-Tables of verification and of listening tests have modules of their own, imported here so that the metadata is whole.
+Tables of verification, of listening tests and of the board's history have modules of their own, imported here so that
+the metadata is whole.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, T
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from codec_superb.server.database.base import Base, now
+from codec_superb.server.database.history import BoardChange
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
 from codec_superb.server.database.verification import (
     Attestation,
@@ -22,9 +24,9 @@ from codec_superb.server.database.verification import (
 )
 
 __all__ = [
-    "Account", "Attestation", "AuditEntry", "Base", "ClipBlock", "Codec", "Dataset", "Family", "ListeningTest",
-    "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result", "Revision", "Stimulus",
-    "Submission", "Token", "VerificationJob", "VerificationKey", "now",
+    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "ClipBlock", "Codec", "Dataset", "Family",
+    "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result",
+    "Revision", "Stimulus", "Submission", "Token", "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 
 STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import Conflict, ServerError, Unavailable
 from codec_superb.server.ingest import repository
@@ -138,7 +138,7 @@ def _name(
     submission.warnings = list(warnings_for(session, submission.id))
     _note(session, submission, accepted, caller)
     if submission.status in PUBLIC:
-        bump_revision(session)
+        record_change(session, submission.id, submission.status)
     return receipt(submission, settings), True
 
 

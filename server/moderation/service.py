@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Submission
-from codec_superb.server.database.session import bump_revision
+from codec_superb.server.database.session import record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation.repository import find, find_codec, set_status
 from codec_superb.server.people.audit import record
@@ -79,7 +79,7 @@ def decide(
         version=submission.version,
     )  # fmt: skip
     if before in PUBLIC or after in PUBLIC:
-        bump_revision(session)
+        record_change(session, submission_id, after)
     session.refresh(submission)
     return submission
 

@@ -27,7 +27,7 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
-from codec_superb.server.database.session import bump_revision
+from codec_superb.server.database.session import record_change
 
 CLIPS = 20
 """Clips of a dataset in one category."""
@@ -134,7 +134,7 @@ def make_submission(
     )  # fmt: skip
     session.flush()
     if status in PUBLIC:
-        bump_revision(session)
+        record_change(session, identity, status)
     return identity
 
 

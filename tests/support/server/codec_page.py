@@ -27,7 +27,7 @@ from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.examine import examine
@@ -176,7 +176,7 @@ def store(
     session.add_all(repository.blocks(stored.id, checked))
     session.flush()
     if status in PUBLIC:
-        bump_revision(session)
+        record_change(session, stored.id, status)
     return stored.id
 
 
