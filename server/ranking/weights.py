@@ -28,12 +28,12 @@ class Aspect:
 
 
 ASPECTS: Mapping[str, Aspect] = MappingProxyType({
-    **{category: Aspect(f"{category.capitalize()}: overall score", category, SCORE_KEY) for category in CATEGORIES},
-    "intelligibility": Aspect("Intelligibility: word error rate", "speech", "asr_wer_pct"),
-    "speaker": Aspect("Speaker: equal error rate of verification", "speech", "asv_eer_pct"),
-    "emotion": Aspect("Emotion: accuracy of recognition", "speech", "er_accuracy_pct"),
-    "quality": Aspect("Naturalness of speech: UTMOS", "speech", "utmos"),
-    "events": Aspect("Sound events: mean average precision", "audio", "aec_map_pct"),
+    **{category: Aspect(f"{category.capitalize()} (overall score)", category, SCORE_KEY) for category in CATEGORIES},
+    "intelligibility": Aspect("Intelligibility (word error rate)", "speech", "asr_wer_pct"),
+    "speaker": Aspect("Speaker (equal error rate)", "speech", "asv_eer_pct"),
+    "emotion": Aspect("Emotion (accuracy)", "speech", "er_accuracy_pct"),
+    "quality": Aspect("Naturalness (UTMOS)", "speech", "utmos"),
+    "events": Aspect("Sound events (mean precision)", "audio", "aec_map_pct"),
 })  # fmt: skip
 """By the name of the parameter, in the order of the form."""
 USUAL: Mapping[str, float] = MappingProxyType({name: float(name in CATEGORIES) for name in ASPECTS})

@@ -19,7 +19,7 @@ class Neighbour:
     title: str
     score: float
     p: float | None
-    """Of Wilcoxon's signed-rank test over clusters of shared clips; None where none was made."""
+    """Of the paired t test of clip scores over clusters of shared clips; None where none was made."""
     adjusted: float | None
     """The same after Holm, for all codecs of the band but the best."""
     reason: str
