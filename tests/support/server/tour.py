@@ -134,6 +134,7 @@ def pages_of(tour: Tour) -> dict[str, str]:
         "chart metrics": "/charts?chart=metrics", "chart clips": "/charts?chart=clips&dataset=voices",
         "chart distribution": "/charts?chart=distribution&dataset=voices",
         "datasets": "/datasets", "custom": "/custom", "conditions": "/conditions", "metrics": "/metrics",
+        "ranking": "/ranking", "state": "/snapshots/3",
         "submit": "/submit", "about": "/about", "api": "/api/docs",
         "submission": f"/submissions/{second}", "diff": f"/submissions/{first}/diff/{second}", "login": "/login",
     }  # fmt: skip
