@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from threading import Event, Semaphore
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support.profile import examples
+from support.timing import wait_for
 
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.ranking.aggregation import borda, places, rank_ranges, weighted
 from codec_superb.server.ranking.bands import BANDS, band_of, holm
 from codec_superb.server.ranking.bradley_terry import abilities, win_counts
+from codec_superb.server.ranking.caches import WAITING, RankingCaches
 from codec_superb.server.ranking.weights import points, turn
 
 BASEBALL = np.array([
@@ -160,3 +165,26 @@ class TestTurn:
             if beyond > 0:
                 then = points(shares, weights | {found.aspect: beyond})
                 assert then[found.codec] > then[first]
+
+
+def test_only_so_many_wait_for_a_long_computation() -> None:
+    """Whoever comes when four wait already is asked to come again, and a place is free afterwards."""
+    kept = RankingCaches()
+
+    entered, go_on = Semaphore(0), Event()
+
+    def long() -> int:
+        entered.release()
+        assert go_on.wait(60)
+        return 1
+
+    with ThreadPoolExecutor(WAITING) as pool:
+        found = [pool.submit(kept.in_turn, long) for _ in range(WAITING)]
+        assert entered.acquire(timeout=60)
+        assert not entered.acquire(blocking=False)  # one at a time
+        wait_for(kept.full, "the places were not taken")
+        with pytest.raises(Unavailable, match="ask again"):
+            kept.in_turn(lambda: 2)
+        go_on.set()
+        assert [each.result() for each in found] == [1] * WAITING
+    assert kept.in_turn(lambda: 2) == 2
