@@ -198,3 +198,11 @@ def test_the_page_works_for_everybody(app: FastAPI, database: Database, settings
         page.wait_for_url("**music=2.5**")
         assert page.get_by_label("Music (overall score)").input_value() == "2.5"
         assert "not separable" in page.content()
+
+
+def test_an_empty_board_has_no_winner(client: TestClient) -> None:
+    """Neither the page nor the answers fail where nothing is public."""
+    assert all(band["best"] is None for band in bands(client).values())
+    found = ranking(client, "?intelligibility=1")
+    assert (found["codecs"], found["unranked"], found["turn"]) == ([], [], None)
+    assert "No codec has all" in client.get("/ranking").text
