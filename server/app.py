@@ -31,6 +31,8 @@ from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
+from codec_superb.server.listening_tests.endpoints import router as listening_tests_api
+from codec_superb.server.listening_tests.pages import router as listening_tests
 from codec_superb.server.local.endpoints import router as local_runs
 from codec_superb.server.local.feeder import Feeder
 from codec_superb.server.local.loopback import LoopbackOnly
@@ -132,4 +134,15 @@ def _routers(*, local: bool) -> Sequence[APIRouter]:
     shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
-    return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)
+    heard = (listening_tests, listening_tests_api)
+    return (
+        *shown,
+        *heard,
+        ingest,
+        upload_page,
+        submissions,
+        submission_pages,
+        people,
+        moderation_api,
+        moderation_pages,
+    )

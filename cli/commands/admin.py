@@ -11,6 +11,7 @@ from codec_superb.cli.commands import (
     admin_backup,
     admin_codecs,
     admin_datasets,
+    admin_listening,
     admin_mseb,
     admin_submissions,
     admin_tokens,
@@ -27,6 +28,7 @@ app.add_typer(admin_tokens.app, name="token", cls=Group)
 app.add_typer(admin_submissions.app, name="submissions", cls=Group)
 app.add_typer(admin_codecs.app, name="codec", cls=Group)
 app.add_typer(admin_datasets.app, name="datasets", cls=Group)
+app.add_typer(admin_listening.app, name="listening", cls=Group)
 app.add_typer(admin_mseb.app, name="mseb", cls=Group)
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)
