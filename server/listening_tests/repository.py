@@ -38,7 +38,7 @@ def sound(session: Session, test: str, clip: str, condition: str) -> Stimulus | 
 def credits_of(session: Session, test: str) -> list[str]:
     """Return the attributions of a test's clips, each once."""
     chosen = select(Stimulus.clip, Stimulus.credit).where(Stimulus.test_id == test, Stimulus.credit != "").distinct()
-    return [f"{clip}: {credit}" for clip, credit in sorted(session.execute(chosen).tuples())]
+    return [f"{clip}: {credit}" for clip, credit in sorted((row.clip, row.credit) for row in session.execute(chosen))]
 
 
 def participant(session: Session, test: str, token_sha256: str) -> Participant | None:
@@ -55,9 +55,8 @@ def answered_trials(session: Session, participant_id: int) -> set[str]:
 def ratings(session: Session, test: str) -> Sequence[tuple[Participant, Rating]]:
     """Return all ratings of a test in the order of participants and answers."""
     chosen = select(Participant, Rating).join(Rating, Rating.participant_id == Participant.id)
-    return session.execute(
-        chosen.where(Participant.test_id == test).order_by(Participant.id, Rating.id)
-    ).tuples().all()  # fmt: skip
+    found = session.execute(chosen.where(Participant.test_id == test).order_by(Participant.id, Rating.id))
+    return [(person, rating) for person, rating in found]
 
 
 def answers(session: Session, test: str) -> list[Answered]:

@@ -128,12 +128,13 @@ def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> s
         raise Conflict("this test has all the listeners that it needs: thank you for coming")
     said = {name: fields[name] for name in settings.ask if fields.get(name) in QUESTIONS[name][1]}
     token = secrets.token_urlsafe(24)
-    session.add(
-        Participant(
-            test_id=test.id, token_sha256=hashed(token), seed=secrets.randbits(_SEED_BITS), finished=None, answers=said
-        )
-    )
+    session.add(Participant(test_id=test.id, token_sha256=hashed(token), seed=draw_seed(), finished=None, answers=said))
     return token
+
+
+def draw_seed() -> int:
+    """Draw the seed of a participant's orders."""
+    return secrets.randbits(_SEED_BITS)
 
 
 def hashed(token: str) -> str:
