@@ -68,9 +68,9 @@ class Definition(Record):
     """Trials before the others that do not count."""
     trials: int | None = Field(default=None, ge=1, le=500)
     """Trials that a participant gets, drawn; None for all. Gold questions and traps come on top."""
-    gold: int = Field(default=4, ge=0, le=20)
-    """Gold questions, on as many clips, of all kinds but MUSHRA: modulated noise that nobody takes for good."""
-    gold_share: Share = 0.2
+    gold: int = Field(default=6, ge=0, le=20)
+    """Gold questions of all kinds but MUSHRA, the clips by turns: modulated noise that nobody takes for good."""
+    gold_share: Share = 0.1
     """Share of gold questions that a listener may answer wrongly."""
     traps: tuple[Trap, ...] = Field(default=(), max_length=10)
     """Recorded questions of ACR and DCR; who answers one wrongly is left out."""

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy.orm import Session
 
+from codec_superb.server.board.current import board_of
 from codec_superb.server.database.listening import ListeningTest
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import NotFound
@@ -130,7 +131,10 @@ def results(request: Request, test_id: TestId, session: ReadTransaction) -> Resp
     if test.state != "closed" and session_of(request) is None:
         raise NotFound("the results of this test are shown when it is over: they would tell what is heard")
     found = summary.results(session, test)
-    return _page(request, "listening_results.html.j2", f"{test.title}: results", results=found, words=words)
+    return _page(
+        request, "listening_results.html.j2", f"{test.title}: results", results=found, words=words,
+        known={entry.codec for entry in board_of(request).current.runs},
+    )  # fmt: skip
 
 
 def _visible(request: Request, session: Session, test_id: str) -> ListeningTest:

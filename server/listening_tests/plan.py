@@ -72,9 +72,15 @@ def _trials(settings: TestSettings, clip: str) -> list[Trial]:
 
 
 def _gold(settings: TestSettings) -> list[Trial]:
-    if settings.kind in {"acr", "dcr"}:
-        return [_single(settings, clip, GOLD, "gold") for clip in settings.gold_clips]
-    return [_pair(settings, clip, (REFERENCE, GOLD), "gold") for clip in settings.gold_clips]
+    clips, found = settings.gold_clips, []
+    for place in range(settings.gold if clips else 0):
+        clip, number = clips[place % len(clips)], place // len(clips) + 1
+        if settings.kind in {"acr", "dcr"}:
+            asked = _single(settings, clip, GOLD, "gold")
+            found.append(replace(asked, key=f"{asked.key}{JOINT}{number}"))
+        else:
+            found.append(_pair(settings, clip, (REFERENCE, GOLD), "gold", number))
+    return found
 
 
 def _traps(settings: TestSettings) -> list[Trial]:

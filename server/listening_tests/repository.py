@@ -56,7 +56,7 @@ def ratings(session: Session, test: str) -> Sequence[tuple[Participant, Rating]]
     """Return all ratings of a test in the order of participants and answers."""
     chosen = select(Participant, Rating).join(Rating, Rating.participant_id == Participant.id)
     found = session.execute(chosen.where(Participant.test_id == test).order_by(Participant.id, Rating.id))
-    return [(person, rating) for person, rating in found]
+    return [(row.Participant, row.Rating) for row in found]
 
 
 def answers(session: Session, test: str) -> list[Answered]:

@@ -89,6 +89,8 @@ def _pair(
     key = JOINT.join(pair)
     values = after.get(key, [])
     share, by_listener = _mean(values, 0, 1)
+    if by_listener and by_listener[0] == by_listener[1]:
+        by_listener = None  # all listeners agree: their spread says nothing of others
     successes = sum(entry.value for entry in values)
     ends = wilson(successes, len(values))
     return PairResult(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
+from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, fair, hear, question, take
 
 from codec_superb.server.database.listening import Participant, Rating
@@ -147,3 +148,21 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     assert kept(database) == 12
     assert "See the results" in client.get(f"/listening/{test_id}").text
     assert f"/listening/{test_id}/results" in client.get("/listening").text
+
+
+def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: Database) -> None:
+    """While the test is open nothing is told; afterwards the page of the codec has its figure and leads to the test."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "fine_24k")
+        test = add_test(session, "mushra", clips=1)
+    take(client, test, fair(np.random.default_rng(1)))
+    take(client, test, fair(np.random.default_rng(2)))
+    assert "Heard by people" not in client.get("/codecs/fine_24k").text
+    with database.transaction(write=True) as session:
+        advance(session, test, "closed", actor="tests")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    page = client.get("/codecs/fine_24k").text
+    assert "Heard by people" in page
+    assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
+    assert "2 ratings" in page
+    assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text

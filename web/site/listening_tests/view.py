@@ -84,7 +84,7 @@ class PairResult:
     """Lower end of Wilson's 95 % interval, every answer being one."""
     high: float | None
     cluster_low: float | None
-    """Lower end of the 95 % interval with listeners as the independent units; None with too few."""
+    """Lower end of the 95 % interval with listeners as the independent units; None where they are too few or agree."""
     cluster_high: float | None
     ties: int
     """Of AB: answers without a preference."""

@@ -13,6 +13,11 @@ def name_of(condition: str) -> str:
     return NAMES.get(condition, condition)
 
 
+def side_of(condition: str) -> str:
+    """Name one of a pair, in which the reference is not hidden among others."""
+    return "the reference" if condition == "reference" else name_of(condition)
+
+
 def span(value: float | None, low: float | None, high: float | None, digits: int = 1) -> str:
     """Write a number with its interval."""
     if value is None:
@@ -60,11 +65,11 @@ def _pair(pair: PairResult, codec: str, kind: str) -> str:
     other = pair.second if pair.first == codec else pair.first
     if kind == "abx":
         right = percent(pair.share, pair.low, pair.high)
-        return f"told from {name_of(other)} in {right} of {pair.n}, p {probability(pair.p)}"
+        return f"told from {side_of(other)} in {right} of {pair.n}, p {probability(pair.p)}"
     share, low, high = pair.share, pair.low, pair.high
     if pair.first != codec and share is not None and low is not None and high is not None:
         share, low, high = 1 - share, 1 - high, 1 - low
-    return f"preferred to {name_of(other)} in {percent(share, low, high)} of {pair.n}"
+    return f"preferred to {side_of(other)} in {percent(share, low, high)} of {pair.n}"
 
 
 def kind_of(kind: str) -> str:

@@ -71,7 +71,7 @@ def test_a_test_from_runs_is_made_opened_and_closed(tmp_path: Path, capsys: pyte
     per_clip = {"opus_64k", "opus_12k", "reference", "anchor-3.5k", "anchor-7k"}
     assert {condition for clip, condition in found if clip == made["clips"][1]} == per_clip
     assert ("trap 1", "trap") in found
-    reference, rate = soundfile.read(sound / f"{made['clips'][0]}.wav", dtype="float32")
+    reference, rate = soundfile.read(sound / made["clips"][0], dtype="float32")
     heard, _ = decode(found[made["clips"][0], "reference"].data, "reference")
     middle = slice(0, len(heard) - 400)  # before the fade
     assert rate == 16000
