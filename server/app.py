@@ -32,6 +32,7 @@ from codec_superb.server.ingest.pages import router as upload_page
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.listening_tests.endpoints import router as listening_tests_api
+from codec_superb.server.listening_tests.moderation import router as listening_tests_moderation
 from codec_superb.server.listening_tests.pages import router as listening_tests
 from codec_superb.server.local.endpoints import router as local_runs
 from codec_superb.server.local.feeder import Feeder
@@ -134,7 +135,8 @@ def _routers(*, local: bool) -> Sequence[APIRouter]:
     shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
     if local:
         return (*shown, local_runs, submissions, submission_pages)
-    heard = (listening_tests, listening_tests_api)
+    # before the moderators' pages, where a submission's id would match
+    heard = (listening_tests, listening_tests_api, listening_tests_moderation)
     return (
         *shown,
         *heard,

@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from types import MappingProxyType
+from typing import Final
 
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
@@ -28,7 +30,8 @@ SIZE_LIMIT = 300_000_000
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _SEED_BITS = 31
 """The column is a signed integer of 32 bits."""
-_STEPS = {"draft": "open", "open": "closed"}
+STEPS: Final = MappingProxyType({"draft": "open", "open": "closed"})
+"""Which state follows which; there is no way back."""
 OPEN_REFERENCE = "Reference"
 
 
@@ -89,7 +92,7 @@ def advance(session: Session, identity: str, state: str, *, actor: str) -> Liste
     test = session.scalars(select(ListeningTest).where(ListeningTest.id == identity).with_for_update()).one_or_none()
     if test is None:
         raise NotFound(f"no listening test has the id {identity[:40]!r}")
-    if _STEPS.get(test.state) != state:
+    if STEPS.get(test.state) != state:
         raise Conflict(f"expected a draft to open or an open test to close, got one that is {test.state}")
     test.state = state
     if state == "open":

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, fair, hear, question, take
+from support.server.people import log_in, make_token
 
 from codec_superb.server.database.listening import Participant, Rating
 from codec_superb.server.database.session import Database
@@ -166,3 +167,21 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
     assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
     assert "2 ratings" in page
     assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text
+
+
+def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, database: Database) -> None:
+    """Others are sent to the login or refused; a form of another session is refused; steps go forward alone."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "abx", clips=1, state="draft")
+    path = "/moderation/listening"
+    assert client.get(path, follow_redirects=False).headers["location"] == f"/login?next={path}"
+    assert client.post(f"{path}/{test}", data={"state": "open"}).status_code == 401
+    csrf = log_in(client, make_token(database, "ann"))
+    assert client.post(f"{path}/{test}", data={"state": "open"}).status_code == 403
+    assert client.post(f"{path}/{test}", data={"state": "draft", "csrf": csrf}).status_code == 400
+    assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 409
+    page = client.post(f"{path}/{test}", data={"state": "open", "csrf": csrf}).text
+    assert f'<a href="/listening/{test}">A test by ABX</a>' in page
+    assert "only moderators see this" in client.get(f"/listening/{test}/results").text
+    assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 200
+    assert "listening.closed" in client.get("/moderation/audit").text
