@@ -7,22 +7,23 @@ import io
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from sqlalchemy.orm import Session
+from pydantic import TypeAdapter
 
-from codec_superb.server.database.listening import ListeningTest
-from codec_superb.server.database.session import ReadTransaction
-from codec_superb.server.errors import NotFound
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.results import analyse
-from codec_superb.server.people.access import Caller, Identity
+from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.web.site.listening_tests.view import QUESTIONS, TestLine, TestResults
 from codec_superb.web.spreadsheets import escape_formula
 
 router = APIRouter(prefix="/api/v1/listening-tests", tags=["listening tests"])
 TestId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a listening test.")]
+_JSON = TypeAdapter(TestResults)
 HEAD = ("participant", "left_out", *QUESTIONS, "trial", "condition", "value", "seconds")
 """Columns of the CSV."""
 
@@ -33,10 +34,19 @@ def tests(session: ReadTransaction) -> Sequence[TestLine]:
     return [summary.line(session, test) for test in repository.in_states(session, ("open", "closed"))]
 
 
-@router.get("/{test_id}/results")
-def results(test_id: TestId, session: ReadTransaction, caller: Caller, _counted: CountedComputation) -> TestResults:
+@router.get("/{test_id}/results", responses={200: {"model": TestResults}})
+async def results(request: Request, test_id: TestId, caller: Caller) -> Response:
     """Return the results of a closed test; of another one to a token of scope `moderate`."""
-    return summary.results(session, _shown(session, test_id, caller))
+    if "moderate" in caller.scopes:
+        body = await run_in_threadpool(_body, request, test_id, also_open=True)
+        return Response(body, media_type="application/json", headers={"Cache-Control": "private, no-store"})
+    return await cached(request, "", lambda _: UnsentAnswer(_body(request, test_id), JSON), counted=True)
+
+
+def _body(request: Request, test_id: str, *, also_open: bool = False) -> bytes:
+    with database_of(request).transaction() as session:
+        test = service.found(session, test_id) if also_open else summary.closed(session, test_id)
+        return _JSON.dump_json(summary.results(session, test))
 
 
 @router.get(
@@ -49,7 +59,7 @@ def ratings(test_id: TestId, session: ReadTransaction, caller: Caller, _counted:
     Participants are numbered in the order in which they began. Value: 0 to 100 (MUSHRA), 1 to 5 (ACR, DCR), 1 for
     preferred (AB) or right (ABX), 0 for not, 0.5 for no preference.
     """
-    test = _shown(session, test_id, caller)
+    test = service.found(session, test_id) if "moderate" in caller.scopes else summary.closed(session, test_id)
     left = analyse(service.settings_of(test), repository.answers(session, test.id)).left_out
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
@@ -64,10 +74,3 @@ def ratings(test_id: TestId, session: ReadTransaction, caller: Caller, _counted:
         ))  # fmt: skip
     headers = {"Cache-Control": "private, no-store", "Content-Disposition": f'attachment; filename="{test.id}.csv"'}
     return Response(out.getvalue(), media_type="text/csv", headers=headers)
-
-
-def _shown(session: Session, test_id: str, caller: Identity) -> ListeningTest:
-    test = service.found(session, test_id)
-    if test.state != "closed" and "moderate" not in caller.scopes:
-        raise NotFound("the results of this test are shown when it is over: they would tell what is heard")
-    return test

@@ -5,26 +5,37 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy.orm import Session
 
+from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.listening import ListeningTest
-from codec_superb.server.database.session import ReadTransaction, WriteTransaction
-from codec_superb.server.errors import NotFound
+from codec_superb.server.database.session import ReadTransaction, WriteTransaction, database_of
+from codec_superb.server.errors import NotFound, TooManyRequests
 from codec_superb.server.http.file_answers import sound_in_parts
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.plan import trials_of
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.limits import check_limit
-from codec_superb.server.people.page_context import page_context_of
+from codec_superb.server.people.page_context import page_context_of, public_page_context
+from codec_superb.server.people.rate_counters import address_of, count_request
 from codec_superb.server.people.secret import key_of
-from codec_superb.server.people.sessions import session_of
+from codec_superb.server.people.sessions import has_cookie, session_of
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.listening_tests import words
-from codec_superb.web.site.listening_tests.view import MUSHRA_LABELS, QUESTIONS, SCALES, SoundView, TrialView
-from codec_superb.web.site.page import render
+from codec_superb.web.site.listening_tests.view import (
+    MUSHRA_LABELS,
+    QUESTIONS,
+    SCALES,
+    SoundView,
+    TestResults,
+    TrialView,
+)
+from codec_superb.web.site.page import PageContext, render
 
 router = APIRouter(prefix="/listening", include_in_schema=False)
 TestId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a listening test.")]
@@ -59,8 +70,7 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
     test = service.found(session, test_id)
     answer = RedirectResponse(f"/listening/{test.id}/question", 303)
     if _progress(request, session, test) is None:
-        # Participants are rows: nobody makes them without end.
-        check_limit(request, Identity(None, ANONYMOUS), "computations")
+        _count_beginning(request)
         _remember(request, answer, test, service.start(session, test, form))
     return answer
 
@@ -125,16 +135,46 @@ def sound(
 
 
 @router.get("/{test_id}/results")
-def results(request: Request, test_id: TestId, session: ReadTransaction) -> Response:
+async def results(request: Request, test_id: TestId) -> Response:
     """Show the results: of a closed test to everybody, of another one to moderators."""
-    test = service.found(session, test_id)
-    if test.state != "closed" and session_of(request) is None:
-        raise NotFound("the results of this test are shown when it is over: they would tell what is heard")
-    found = summary.results(session, test)
-    return _page(
-        request, "listening_results.html.j2", f"{test.title}: results", results=found, words=words,
-        known={entry.codec for entry in board_of(request).current.runs},
-    )  # fmt: skip
+    if has_cookie(request):
+        return await run_in_threadpool(_own_results, request, test_id)
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        with database_of(request).transaction() as session:
+            found = summary.results(session, summary.closed(session, test_id))
+        page_context = public_page_context(request, f"{found.title}: results")
+        return UnsentAnswer(_results_page(page_context, snapshot, found), HTML)
+
+    return await cached(request, "", make, counted=True)
+
+
+def _own_results(request: Request, test_id: str) -> Response:
+    """Make the page in the frame of the logged-in moderator, for a test of any state."""
+    with database_of(request).transaction() as session:
+        moderates = session_of(request) is not None
+        test = service.found(session, test_id) if moderates else summary.closed(session, test_id)
+        found = summary.results(session, test)
+    page_context = page_context_of(request, f"{found.title}: results")
+    return HTMLResponse(_results_page(page_context, board_of(request).current, found), headers=_OWN)
+
+
+def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResults) -> str:
+    known = {entry.codec for entry in snapshot.runs}
+    return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
+
+
+def _count_beginning(request: Request) -> None:
+    """Count somebody who begins. Raises TooManyRequests for an address with more of them than uploads are allowed."""
+    try:
+        # Participants are rows, and fill a test: nobody makes them without end. A counter of its own.
+        count_request(request, "uploads", f"listeners at {address_of(request)}")
+    except TooManyRequests as error:
+        wait = error.headers["Retry-After"]
+        raise TooManyRequests(
+            f"expected fewer people that begin a test from one address in an hour; try again in {wait} seconds",
+            headers=error.headers,
+        ) from error
 
 
 def _visible(request: Request, session: Session, test_id: str) -> ListeningTest:

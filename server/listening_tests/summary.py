@@ -8,8 +8,10 @@ from typing import Literal, cast
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.listening import ListeningTest
+from codec_superb.server.errors import NotFound
 from codec_superb.server.listening_tests import repository
 from codec_superb.server.listening_tests.results import analyse
+from codec_superb.server.listening_tests.service import found as found_test
 from codec_superb.server.listening_tests.service import settings_of
 from codec_superb.web.site.listening_tests.view import CodecLine, TestLine, TestResults
 from codec_superb.web.site.listening_tests.words import codec_figure
@@ -34,6 +36,14 @@ def results(session: Session, test: ListeningTest) -> TestResults:
         finished=sum(listener.finished for listener in listeners), counted=len(listeners) - len(found.left_out),
         left_out=found.reasons, conditions=found.conditions, pairs=found.pairs,
     )  # fmt: skip
+
+
+def closed(session: Session, identity: str) -> ListeningTest:
+    """Find a test whose results everybody may see. Raises NotFound for one that is not over."""
+    test = found_test(session, identity)
+    if test.state != "closed":
+        raise NotFound("the results of this test are shown when it is over: they would tell what is heard")
+    return test
 
 
 def codec_lines(session: Session, codec: str) -> Sequence[CodecLine]:

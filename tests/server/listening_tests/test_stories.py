@@ -46,6 +46,7 @@ def crowd(client: TestClient, database: Database, test: str) -> dict[str, Any]:
     assert client.get(f"/api/v1/listening-tests/{test}/results").status_code == 404
     with database.transaction(write=True) as session:
         advance(session, test, "closed", actor="tests")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
     found = client.get(f"/api/v1/listening-tests/{test}/results")
     assert found.status_code == 200
     results: dict[str, Any] = found.json()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,7 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     late = client.post(f"/listening/{test_id}/question", data=whole(asked))
     assert late.status_code in {200, 409}  # the cookie is gone, or the test is over
     assert kept(database) == 12
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "See the results" in client.get(f"/listening/{test_id}").text
     assert f"/listening/{test_id}/results" in client.get("/listening").text
 
@@ -185,3 +187,32 @@ def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, data
     assert "only moderators see this" in client.get(f"/listening/{test}/results").text
     assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 200
     assert "listening.closed" in client.get("/moderation/audit").text
+
+
+def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database: Database, test_id: str) -> None:
+    """Both are answered alike, and there is one rating a sound."""
+    asked = begin(client, test_id)
+    with ThreadPoolExecutor(4) as pool:
+        sent = [
+            pool.submit(
+                client.post, f"/listening/{test_id}/question", data=whole(asked, str(value)), follow_redirects=False
+            )
+            for value in (10, 20, 30, 40)
+        ]
+    assert {each.result().status_code for each in sent} == {303}
+    assert kept(database) == 6
+    with database.transaction() as session:
+        assert len(set(session.scalars(select(Rating.value)))) == 1
+
+
+def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
+    """An address begins as often an hour as it may upload; the refusal says when it may again."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "acr", clips=1)
+    codes = []
+    for _ in range(61):
+        client.cookies.clear()
+        codes.append(client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False))
+    assert [code.status_code for code in codes] == [303] * 60 + [429]
+    assert "begin a test" in codes[-1].json()["detail"]
+    assert int(codes[-1].headers["retry-after"]) > 0
