@@ -13,6 +13,7 @@ from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
+from codec_superb.server.codecs.codec_caches import codec_caches
 from codec_superb.server.codecs.figures import distribution_figure, locales_figure, radar_figure, spokes_figure
 from codec_superb.server.codecs.pages import find
 from codec_superb.server.codecs.sample_endpoints import router as sample_router
@@ -44,7 +45,7 @@ async def page(name: Name, request: Request) -> Response:
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
             view = find(request.app.state, session, snapshot, name).view
-            heard = codec_lines(session, name)
+            heard = codec_lines(session, name, codec_caches(request.app.state).heard)
         return UnsentAnswer(codec_page(public_page_context(request, view.title), view, heard), HTML)
 
     return await cached(request, now().date().isoformat(), make)  # the day is in the citation
@@ -54,7 +55,7 @@ def _own_page(request: Request, name: str) -> Response:
     """Make the page in the frame of the logged-in moderator."""
     with database_of(request).transaction() as session:
         view = find(request.app.state, session, board_of(request).current, name).view
-        heard = codec_lines(session, name)
+        heard = codec_lines(session, name, codec_caches(request.app.state).heard)
     html = codec_page(page_context_of(request, view.title), view, heard)
     return HTMLResponse(html, headers={"Cache-Control": "private, no-store"})
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, cast
 
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.listening import ListeningTest
 from codec_superb.server.errors import NotFound
+from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.server.listening_tests import repository
 from codec_superb.server.listening_tests.results import analyse
 from codec_superb.server.listening_tests.service import found as found_test
@@ -46,9 +48,10 @@ def closed(session: Session, identity: str) -> ListeningTest:
     return test
 
 
-def codec_lines(session: Session, codec: str) -> Sequence[CodecLine]:
-    """Return what the closed tests found of a codec, the newest first."""
-    found = [results(session, test) for test in repository.closed_with(session, codec)]
+def codec_lines(session: Session, codec: str, kept: SingleFlightCache) -> Sequence[CodecLine]:
+    """Return what the closed tests found of a codec, the newest first; ``kept`` has results, which change no more."""
+    tests = repository.closed_with(session, codec)
+    found = [kept.get(test.id, partial(results, session, test)) for test in tests]
     return [
         CodecLine(each.id, each.title, each.kind, each.counted, figure)
         for each in found

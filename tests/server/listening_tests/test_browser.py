@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.server.listening import add_test
+from starlette.testclient import TestClient
+from support.server.listening import add_test, fair, take
 from support.web.site import accessibility_faults, running_site, visitor, wait_until
 
+from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
+from codec_superb.server.listening_tests.service import advance
 from codec_superb.server.settings import Settings
 
 PLAYER = "document.querySelector('.player').listening"
@@ -27,16 +31,22 @@ ALL_AT_ONCE = f"""async () => {{
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Serve an open MUSHRA test of one clip; give the address and the test's id."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, str]]:
+    """Serve an open MUSHRA test of one clip and a closed one that two took; give the address and the tests' ids."""
     settings = Settings(storage=tmp_path_factory.mktemp("site"), secret_key="x" * 40)
     upgrade(settings.database_url)
     database = Database(settings.database_url)
     with database.transaction(write=True) as session:
         test = add_test(session, "mushra", clips=1, ask=["age"], instructions="Listen.\n\nThen rate.")
+        closed = add_test(session, "mushra", clips=1)
+    with TestClient(create_app(settings)) as client:
+        for number in range(2):
+            take(client, closed, fair(np.random.default_rng(number)))
+    with database.transaction(write=True) as session:
+        advance(session, closed, "closed", actor="tests")
     database.close()
     with running_site(settings) as address:
-        yield address, test
+        yield address, test, closed
 
 
 def sounds(page: Page) -> bool:
@@ -45,9 +55,9 @@ def sounds(page: Page) -> bool:
 
 
 @pytest.mark.parametrize("width", [390])
-def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str], width: int) -> None:
+def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str, str], width: int) -> None:
     """The sound runs, switching keeps the position, silence follows a pause, and a whole answer is taken."""
-    address, test = site
+    address, test, _ = site
     with visitor(browser, address, width) as page:
         page.goto(f"/listening/{test}")
         assert accessibility_faults(page) == []
@@ -81,9 +91,9 @@ def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str], width
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
-def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple[str, str]) -> None:
+def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple[str, str, str]) -> None:
     """A number left out is the browser's complaint, a sound not played the page's; loops keep to their ends."""
-    address, test = site
+    address, test, _ = site
     with visitor(browser, address) as page:
         page.goto(f"/listening/{test}")
         page.get_by_role("button", name="Begin").click()
@@ -98,3 +108,29 @@ def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple
         page.keyboard.press("2")
         wait_until(page, f"{PLAYER}.context.currentTime > 0.3")
         assert all(0.19 <= page.evaluate(f"{PLAYER}.position()") <= 0.41 for _ in range(20))
+
+
+def test_list_and_results_on_a_phone_without_barriers(browser: Browser, site: tuple[str, str, str]) -> None:
+    """Nothing beyond the edge, no fault of axe; the list leads to the results."""
+    address, _, closed = site
+    with visitor(browser, address, 390, scheme="dark") as page:
+        page.goto("/listening")
+        assert accessibility_faults(page) == []
+        page.locator(f"a[href='/listening/{closed}/results']").click()
+        expect(page.get_by_role("heading", name="Ratings")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert accessibility_faults(page) == []
+
+
+def test_a_question_without_scripts(browser: Browser, site: tuple[str, str, str]) -> None:
+    """Plain players and numbers do."""
+    address, test, _ = site
+    with visitor(browser, address, java_script_enabled=False) as page:
+        page.goto(f"/listening/{test}")
+        page.get_by_role("button", name="Begin").click()
+        assert page.locator("audio:visible").count() == 7
+        assert page.locator(".player:visible, .slider:visible, .play:visible").count() == 0
+        for field in page.get_by_role("spinbutton").all():
+            field.fill("70")
+        page.get_by_role("button", name="Keep and go on").click()
+        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
