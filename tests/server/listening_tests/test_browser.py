@@ -54,16 +54,15 @@ def sounds(page: Page) -> bool:
     return float(page.evaluate(LOUDNESS)) > 0.001
 
 
-@pytest.mark.parametrize("width", [390])
-def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str, str], width: int) -> None:
+def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str, str]) -> None:
     """The sound runs, switching keeps the position, silence follows a pause, and a whole answer is taken."""
     address, test, _ = site
-    with visitor(browser, address, width) as page:
+    with visitor(browser, address, 390) as page:
         page.goto(f"/listening/{test}")
         assert accessibility_faults(page) == []
         page.get_by_role("button", name="Begin").click()
         expect(page.get_by_role("status")).to_have_text("Ready")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert accessibility_faults(page) == []
         page.keyboard.press("Space")
         expect(page.get_by_role("status")).to_have_text("Playing Reference")
@@ -91,6 +90,7 @@ def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str, str], 
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
+@pytest.mark.sample(1, among="a listening test in a browser")
 def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple[str, str, str]) -> None:
     """A number left out is the browser's complaint, a sound not played the page's; loops keep to their ends."""
     address, test, _ = site
@@ -110,6 +110,7 @@ def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple
         assert all(0.19 <= page.evaluate(f"{PLAYER}.position()") <= 0.41 for _ in range(20))
 
 
+@pytest.mark.sample(1, among="a listening test in a browser")
 def test_list_and_results_on_a_phone_without_barriers(browser: Browser, site: tuple[str, str, str]) -> None:
     """Nothing beyond the edge, no fault of axe; the list leads to the results."""
     address, _, closed = site
@@ -122,6 +123,7 @@ def test_list_and_results_on_a_phone_without_barriers(browser: Browser, site: tu
         assert accessibility_faults(page) == []
 
 
+@pytest.mark.sample(1, among="a listening test in a browser")
 def test_a_question_without_scripts(browser: Browser, site: tuple[str, str, str]) -> None:
     """Plain players and numbers do."""
     address, test, _ = site

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -110,21 +111,19 @@ def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Data
     assert client.get(f"/listening/{test_id}/resume/{'x' * 32}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"rating-A": ""}, {"rating-A": "101"}, {"rating-A": "-1"}, {"rating-A": "1e1"}, {"rating-A": "٣"},
-        {"rating-A": "9" * 5000}, {"trial": "2"}, {"trial": "0"}, {"trial": "x"}, {"trial": "9" * 5000},
-    ],
+BROKEN: Sequence[dict[str, str]] = (
+    {"rating-A": ""}, {"rating-A": "101"}, {"rating-A": "-1"}, {"rating-A": "1e1"}, {"rating-A": "٣"},
+    {"rating-A": "9" * 5000}, {"trial": "2"}, {"trial": "0"}, {"trial": "x"}, {"trial": "9" * 5000},
 )  # fmt: skip
-def test_an_answer_that_is_not_whole_is_refused(
-    client: TestClient, database: Database, test_id: str, change: dict[str, str]
-) -> None:
+
+
+def test_an_answer_that_is_not_whole_is_refused(client: TestClient, database: Database, test_id: str) -> None:
     """Nothing of it is kept, and the question stands."""
     asked = begin(client, test_id)
-    sent = client.post(f"/listening/{test_id}/question", data=whole(asked) | change)
-    assert sent.status_code == 400
-    assert "expected" in sent.json()["detail"]
+    for change in BROKEN:
+        sent = client.post(f"/listening/{test_id}/question", data=whole(asked) | change)
+        assert sent.status_code == 400, change
+        assert "expected" in sent.json()["detail"]
     assert kept(database) == 0
     assert question(client, test_id)["trial"] == "1"
 
