@@ -28,10 +28,10 @@ Judge = Callable[[Mapping[str, Floats]], dict[str, str]]
 """From the sounds of a question by label to the fields of an answer."""
 
 
-def noisy_clip(name: str) -> ClipSounds:
+def noisy_clip(name: str, length: float = SECONDS) -> ClipSounds:
     """Make a clip of voiced sound, through codecs that add noise."""
     random = np.random.default_rng(int(hashlib.sha256(name.encode()).hexdigest()[:8], 16))
-    time = np.arange(round(RATE * SECONDS)) / RATE
+    time = np.arange(round(RATE * length)) / RATE
     partials = sum(np.sin(2 * np.pi * 150 * k * time + random.uniform(0, 6)) / k**0.5 for k in range(1, 50))
     reference = (0.05 * np.asarray(partials)).astype(np.float32)
     codecs = {
@@ -41,9 +41,11 @@ def noisy_clip(name: str) -> ClipSounds:
     return ClipSounds(name, RATE, reference, codecs, "By the tests. Licence: CC0-1.0")
 
 
-def add_test(session: Session, kind: str, clips: int = 3, *, state: str = "open", **fields: Any) -> str:
+def add_test(
+    session: Session, kind: str, clips: int = 3, *, state: str = "open", length: float = SECONDS, **fields: Any
+) -> str:
     """Store a test of noisy clips, with sounds as the command makes them; return its id."""
-    sounds = [noisy_clip(f"mini/clip{number}") for number in range(clips)]
+    sounds = [noisy_clip(f"mini/clip{number}", length) for number in range(clips)]
     definition = Definition.model_validate({
         "kind": kind, "title": f"A test by {kind.upper()}", "codecs": list(NOISE), "training": 0, **fields
     })  # fmt: skip

@@ -11,8 +11,11 @@
   const status = player.querySelector(".player-status");
   const buttons = [...form.querySelectorAll(".play")];
   const sliders = [...form.querySelectorAll(".slider")];
-  const FADE = 0.005; // seconds: a switch without it clicks
-  const LEAST = 0.2; // seconds of a loop
+  // BS.1534-3: 5 ms out, then 5 ms in, by a raised cosine; never a cross-fade; loops of half a second or more
+  const FADE = 0.005;
+  const LEAST = 0.5;
+  const IN = Float32Array.from({ length: 33 }, (_, step) => (1 - Math.cos((Math.PI * step) / 32)) / 2);
+  const OUT = IN.map((value) => 1 - value);
 
   const context = new AudioContext();
   const analyser = context.createAnalyser();
@@ -29,7 +32,7 @@
   const duration = () => (buffers.length ? Math.min(...buffers.map((buffer) => buffer.duration)) : 0);
   const loop = () => {
     const from = (loopStart.value / 1000) * duration();
-    return [from, Math.max((loopEnd.value / 1000) * duration(), from + LEAST)];
+    return [from, Math.min(Math.max((loopEnd.value / 1000) * duration(), from + LEAST), duration())];
   };
   const now = () => {
     if (!playing) return offset;
@@ -59,7 +62,8 @@
       source.loop = true;
       source.loopStart = from;
       source.loopEnd = to;
-      gain.gain.value = number === chosen ? 1 : 0;
+      gain.gain.value = 0;
+      if (number === chosen) gain.gain.setValueCurveAtTime(IN, began, FADE);
       source.connect(gain).connect(analyser);
       source.start(began, offset);
       return { source, gain };
@@ -97,20 +101,27 @@
 
   const choose = (number) => {
     if (number < 0 || number >= buttons.length || !buffers.length) return;
+    const was = chosen;
     chosen = number;
     const slider = buttons[number].parentElement.querySelector(".slider");
-    if (slider) slider.focus();
+    if (slider && document.activeElement?.parentElement !== slider.closest("li")) slider.focus();
     if (!playing) {
       play();
       return;
     }
     heard.add(number);
-    const at = context.currentTime;
-    voices.forEach((voice, place) => {
-      voice.gain.gain.cancelScheduledValues(at);
-      voice.gain.gain.setValueAtTime(voice.gain.gain.value, at);
-      voice.gain.gain.linearRampToValueAtTime(place === number ? 1 : 0, at + FADE);
-    });
+    if (was !== number) {
+      const at = context.currentTime;
+      voices.forEach(({ gain: { gain } }, place) => {
+        gain.cancelScheduledValues(at);
+        if (place === was) {
+          gain.setValueCurveAtTime(OUT, at, FADE);
+        } else {
+          gain.setValueAtTime(0, at);
+          if (place === number) gain.setValueCurveAtTime(IN, at + FADE, FADE);
+        }
+      });
+    }
     show();
   };
 
@@ -129,7 +140,7 @@
   for (const field of [loopStart, loopEnd]) {
     field.addEventListener("input", () => {
       offset = now();
-      const least = Math.ceil((1000 * LEAST) / duration());
+      const least = Math.min(1000, Math.ceil((1000 * LEAST) / duration()));
       if (field === loopStart) field.value = Math.min(field.value, 1000 - least);
       if (Number(loopEnd.value) < Number(loopStart.value) + least) loopEnd.value = Number(loopStart.value) + least;
       restart();
@@ -144,13 +155,20 @@
   };
   for (const slider of sliders) {
     const number = document.getElementById(slider.dataset.for);
+    const own = buttons.indexOf(slider.closest("li").querySelector(".play"));
+    // BS.1534-3: only the sound that is heard can be rated; who moves another slider hears that one
+    const hear = () => {
+      if (chosen !== own || !playing) choose(own);
+    };
     slider.addEventListener("input", () => {
+      hear();
       number.value = slider.value;
       rate(slider, slider.value);
     });
     // who leaves it where it is rates it so: a click without a move gives no event of its own
     slider.addEventListener("pointerup", () => slider.dispatchEvent(new Event("input")));
     number.addEventListener("input", () => {
+      hear();
       if (number.value !== "" && number.validity.valid) rate(slider, number.value);
     });
     if (number.value !== "") rate(slider, number.value); // kept by the browser over a reload
