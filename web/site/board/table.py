@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -27,7 +26,7 @@ from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.address import Addresses
 from codec_superb.web.site.board.choices import BoardView
 from codec_superb.web.site.board.rows import RANK, Fill, assemble_row, write_row
-from codec_superb.web.text import MISSING, count, hertz, interval, kbps
+from codec_superb.web.text import MISSING, codec_address, count, hertz, interval, kbps
 
 _SORTS = {
     "tps": "tokens_per_second",
@@ -87,7 +86,7 @@ def quantities() -> dict[str, Quantity]:
 def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
     """Make the table of one page of the leaderboard."""
     (name, fill_name), *columns = _columns(view)
-    rows = [write_row(row, fill_name, _page(row), columns) for row in view.rows]
+    rows = [write_row(row, fill_name, codec_address(row.result.codec), columns) for row in view.rows]
     ranks = [_rank_cell(row) for row in view.rows]
     filled = frozenset({RANK} if any(cell.sort for cell in ranks) else ()).union(*(row.filled for row in rows))
     kept = [column for column, _ in columns if column.key in filled]
@@ -96,14 +95,6 @@ def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
         headings=tuple(_heading(column, view, addresses) for column in (name, *kept)),
         lines=tuple(assemble_row(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
     )
-
-
-def _page(row: BoardRow) -> str:
-    """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
-    name = row.result.codec
-    if row.source == "published":
-        name = name.partition(":")[2]
-    return f"/codecs/{quote(name, safe='')}"
 
 
 def _columns(view: BoardView) -> list[tuple[RankingColumn, Fill]]:
