@@ -140,8 +140,8 @@ class Style:
 def family_style(family: str) -> Style:
     """Give a family its colour and shape by its name alone, the same in every chart, page, report and paper.
 
-    The families of :data:`FAMILIES` all differ. Any other gets one of 56 looks that none of them has, by the hash of its
-    name. A name with a source in brackets, ``opus (a table)``, has the family's own colour and such a shape.
+    The families of :data:`FAMILIES` all differ. Any other gets one of 56 looks that none of them has, by the hash of
+    its name. A name with a source in brackets, ``opus (a table)``, has the family's own colour and such a shape.
     """
     name, apart, _ = family.partition(" (")
     number = crc32(family.encode("utf-8", "surrogatepass"))

@@ -38,9 +38,9 @@ def rate_chart(
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
     outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta`` what it is,
     for the page's legend.
-    A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` all lossy codecs are small marks
-    of one trace without intervals, apart from the front: for more families than can be told apart. ``linked`` gives each
-    point the address of its codec's page.
+    A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` all lossy codecs are small
+    marks of one trace without intervals, apart from the front: for more families than can be told apart. ``linked``
+    gives each point the address of its codec's page.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -127,11 +127,9 @@ def _family_traces(members: list[_Point], quantity: Quantity, style: Style) -> l
     apart = sorted(set(range(len(members))) - set(joined))
     line = {"mode": "lines+markers", "line": {"color": style.colour, "width": 1.5}}
     meta = {"role": "family", "family": members[0][0].family}
-    return [
-        _marker_trace([members[n] for n in chosen], quantity, style.colour, style.symbol, size=9) | look | {"meta": meta}
-        for chosen, look in ((joined, line), (apart, {}))
-        if chosen
-    ]
+    marks = (_marker_trace([members[n] for n in part], quantity, style.colour, style.symbol, size=9)
+             for part in (joined, apart) if part)  # fmt: skip
+    return [trace | look | {"meta": meta} for trace, look in zip(marks, (line, {}), strict=False)]
 
 
 def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:

@@ -197,9 +197,7 @@ def _draw_front(axes: Any, lossy: Sequence[_Point], quantity: Quantity) -> None:
         )  # fmt: skip
 
 
-def _draw_family(
-    axes: Any, members: Sequence[_Point], quantity: Quantity, look: _Look, *, intervals: bool
-) -> None:
+def _draw_family(axes: Any, members: Sequence[_Point], quantity: Quantity, look: _Look, *, intervals: bool) -> None:
     """Draw a line with its points and their intervals, and ceilings as stars."""
     marker = look.marker
     label = members[0][0].family
