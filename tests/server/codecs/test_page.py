@@ -72,7 +72,7 @@ class TestPage:
         """The navigation of the page leads to sections that exist; ids are there once; tags are closed."""
         found = page(site, "opus_16k")
         inner = [link.removeprefix("#") for link in found.links if link.startswith("#") and link != "#main"]
-        assert inner == ["card", "results", "efficiency", "listen", "provenance", "history", "cite"]
+        assert inner == ["results", "listen", "card", "efficiency", "provenance", "history", "cite"]
         assert set(inner) <= set(found.ids)
         assert len(found.ids) == len(set(found.ids))
         assert found.open == []

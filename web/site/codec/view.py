@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log2
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
@@ -91,6 +92,14 @@ class BandView:
     """Codecs of the band that were measured on other datasets and are left out."""
 
 
+_LISTED = 10
+"""Codecs of a band that are named."""
+
+
+def _by_rate(each: BandNeighbour) -> float:
+    return each.kbps or 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class CategoryView:
     """Results in one category."""
@@ -102,6 +111,12 @@ class CategoryView:
     band: BandView | None
     """None where the bitrate is not known."""
     spreads: Sequence[Spread]
+
+    @property
+    def nearest(self) -> Sequence[BandNeighbour]:
+        """The ten codecs of the band whose bitrates are the nearest, by bitrate."""
+        own, members = self.overall.kbps, self.band.members if self.band else ()
+        return sorted(sorted(members, key=lambda each: abs(log2((each.kbps or own) / own)))[:_LISTED], key=_by_rate)
 
     @property
     def enough_axes(self) -> bool:
@@ -243,15 +258,15 @@ class CodecView:
     def sections(self) -> Sequence[tuple[str, str]]:
         """Anchors and titles of the sections that the page has, in order."""
         candidates: tuple[tuple[str, str, object], ...] = (
-            ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("applications", "Applications", without_mseb(self.applications)),
+            ("mseb", "MSEB", of_mseb(self.applications)),
+            ("listen", "Listen", self.samples),
+            ("card", "Card", self.card),
             ("conditions", "Conditions", self.conditions),
             ("custom", "Custom metrics", self.custom),
-            ("mseb", "MSEB", of_mseb(self.applications)),
-            ("applications", "Applications", without_mseb(self.applications)),
             ("published", "Published figures", self.published),
             ("efficiency", "Efficiency", self.categories),
-            ("listen", "Listen", self.samples),
             ("provenance", "Provenance", self.stages),
             ("history", "History", self.history),
             ("cite", "Cite", self.citations),
