@@ -231,6 +231,22 @@ class ApplicationRow:
         return self.numbers.resynthesis.over(self.numbers.n, self.numbers.failed)
 
 
+class CardFacts(NamedTuple):
+    """What a codec's card says and the board can show; None and '' where it is not stated."""
+
+    frame_rate: float | None = None
+    """Frames per second."""
+    parameters: int | None = None
+    latency_ms: float | None = None
+    year: int | None = None
+    licence: str = ""
+    paper: str = ""
+
+
+NO_CARD = CardFacts()
+"""Of a codec whose card is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoardRow:
     """One codec in one category, from a submission or from a published table."""
@@ -260,6 +276,9 @@ class BoardRow:
     applications: dict[str, ApplicationRow] = field(default_factory=dict)
     """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
     has it."""
+    card: CardFacts = NO_CARD
+    also: tuple[str, ...] = ()
+    """Published figures of this very configuration that the row stands for, where sources are mixed."""
     identity: str = ""
     """Cache key of the row without its rank: rows of equal identity differ in ``rank`` and ``unranked`` alone. '' where
     the row must not be cached."""

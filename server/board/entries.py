@@ -11,7 +11,7 @@ from codec_superb.metrics.results import BitSource, Estimate, Operations, Result
 from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Source
+from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
@@ -82,6 +82,9 @@ class BoardEntry:
     """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
     operations: Mapping[str, Operations] = field(default_factory=dict)
     """By dataset."""
+    card: CardFacts = NO_CARD
+    also: tuple[str, ...] = ()
+    """See :attr:`BoardRow.also`."""
     bit_source: BitSource = "measured"
     """Where its bitrates come from; those of published tables stand apart by their source."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -174,7 +177,9 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
         undefined=most_undefined(figures),
         unranked="",
         applications=entry.applications_on(category, dataset),
-        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}",
+        card=entry.card,
+        also=entry.also,
+        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}/{'/'.join(entry.also)}",
     )
 
 

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
+from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
 from codec_superb.server.database.models import COUNTED, Account, Codec, Result, Revision, Submission
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
+from codec_superb.web.rows import CardFacts
 
 _AT_ONCE = 100
 """Submissions of one query: a statement takes only so many parameters."""
@@ -108,7 +110,15 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         definitions=head.metrics,
         applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
         operations=stored_operations(head.datasets or ()),
+        card=_card_facts(card),
     )
+
+
+def _card_facts(card: Mapping[str, Any]) -> CardFacts:
+    stated: dict[str, Any] = {
+        name: card.get(name) for name in CardFacts._fields if card.get(name) not in (None, NOT_STATED)
+    }
+    return CardFacts(**stated)
 
 
 def _claimed_tokens(card: Mapping[str, Any]) -> float | None:

@@ -20,12 +20,13 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
+from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import ProbeModel
+from codec_superb.web.rows import CardFacts, ProbeModel
 from codec_superb.web.site.board.choices import SourceFilter
 
 Numbers = NDArray[np.float64]
@@ -132,7 +133,10 @@ class ResultFrame:
             return most_undefined(figures)
         if key == "received":
             return None if entry.received is None else date.fromisoformat(entry.received).toordinal()
-        value = getattr(figures if key in CodecFigures._fields else entry, key)
+        if key in CardFacts._fields:
+            value = getattr(entry.card, key)
+        else:
+            value = getattr(figures if key in CodecFigures._fields else entry, key)
         return value
 
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
@@ -241,7 +245,10 @@ class Snapshot:
             found = self._frames.get(key)
             if found is None:
                 before = self.before.pop(key, None)
-                found = self._frames[key] = ResultFrame(category, dataset, self.entries(source), before)
+                entries = self.entries(source)
+                if source == "all":
+                    entries = united(entries, category, dataset)
+                found = self._frames[key] = ResultFrame(category, dataset, entries, before)
         return found
 
     def frames(self) -> dict[tuple[Category, str, SourceFilter], ResultFrame]:

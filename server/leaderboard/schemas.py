@@ -42,6 +42,14 @@ class RowAnswer(ApiModel):
     """Hz."""
     open_weights: bool | None
     causal: bool | None
+    frame_rate: float | None
+    """Frames per second, as the card states; like what follows null or '' where it does not, or there is no card."""
+    parameters: int | None
+    """Trained ones."""
+    latency_ms: float | None
+    year: int | None
+    licence: str
+    paper: str
     rank: tuple[int, int] | None
     """Best and worst."""
     unranked: str
@@ -52,6 +60,8 @@ class RowAnswer(ApiModel):
     lossless: bool
     undefined: int
     """Clips on which a metric is not defined: of the metric that has most of them."""
+    also: list[str]
+    """Published figures of this very configuration that the row stands for, where sources are mixed."""
     result: ResultSummary
     """What it reached; of a published table what it states."""
     size_ratio: float | None
