@@ -21,10 +21,11 @@ Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, ``{codebooks}``, any nam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from math import log2
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -87,6 +88,12 @@ def read_catalogue(text: str, origin: str, distribution: str = "") -> list[Catal
         CatalogueEntry(_card(file, name, own, origin), file.target, origin, distribution)
         for name, own in file.codecs.items()
     ]
+
+
+def own_entries() -> Iterator[CatalogueEntry]:
+    """Read the catalogue of this package, by file."""
+    for file in sorted((Path(__file__).parent / "catalogue").glob("*.yaml")):
+        yield from read_catalogue(file.read_text(encoding="utf-8"), file.name)
 
 
 def merge(entries: Iterable[CatalogueEntry]) -> dict[str, CatalogueEntry]:

@@ -24,7 +24,7 @@ from codec_superb import plugins
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.adapting import as_codec, check_methods, class_card, settled
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
+from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, own_entries, read_catalogue
 from codec_superb.base_codec.errors import (
     CatalogueError,
     CodecError,
@@ -104,6 +104,8 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     own, taken = _configured(name, options)
+    if own.delay_samples is None:
+        taken = taken._replace(delay=options.delay)
     if options.kbps is None or own.bit_source == "measured":
         return own, taken
     return settled(own, CodecOptions(kbps=options.kbps)), taken._replace(kbps=options.kbps)
@@ -341,12 +343,7 @@ def _about_a_path(name: str) -> str:
 
 @functools.cache
 def _catalogue() -> dict[str, CatalogueEntry]:
-    return merge([*_own_entries(), *_entry_point_entries()])
-
-
-def _own_entries() -> Iterator[CatalogueEntry]:
-    for file in sorted((Path(__file__).parent / "catalogue").glob("*.yaml")):
-        yield from read_catalogue(file.read_text(encoding="utf-8"), file.name)
+    return merge([*own_entries(), *_entry_point_entries()])
 
 
 def _entry_point_entries() -> Iterator[CatalogueEntry]:

@@ -29,6 +29,8 @@ from codec_superb.cli.commands import (
     serve,
     submit,
     tokens,
+    verify,
+    verify_worker,
 )
 
 WIDEST = 120
@@ -67,12 +69,14 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     pack,
     check,
     submit,
+    verify,
+    verify_worker,
     applications,
     conditions,
     precision,
     doctor,
 ):
-    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_"))(module.command)
+    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"))(module.command)
 
 
 def _version(value: bool) -> None:

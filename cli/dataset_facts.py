@@ -8,24 +8,24 @@ if TYPE_CHECKING:
     from codec_superb.server.datasets.service import DatasetFacts
 
 
-def facts_of_prepared(name: str) -> DatasetFacts:
+def facts_of_prepared(name: str, *, metrics: bool = True) -> DatasetFacts:
     """Describe a named dataset as it is prepared on this machine.
 
+    Every clip is decoded and its metrics are computed once; without ``metrics`` only the headers of files are read.
     Raises UnknownDataset for a name without a manifest, DatasetNotPrepared with the command that prepares it.
     """
     from codec_superb.data_manifests import open_dataset
     from codec_superb.data_manifests.catalogue import load_manifest
-    from codec_superb.pipeline.submission.check import KnownDataset
+    from codec_superb.pipeline.submission.known_datasets import facts_of_dataset
     from codec_superb.server.datasets.service import DatasetFacts
 
     manifest = load_manifest(name)  # first: a folder of this name is not meant
     dataset = open_dataset(name)
-    known = KnownDataset(dataset.manifest_hash, {clip: dataset.clip(clip).category for clip in dataset.clip_ids()})
     return DatasetFacts(
         name=name,
         title=manifest.title,
         licence=manifest.licence,
-        known=known,
+        known=facts_of_dataset(dataset, metrics=metrics),
         homepage=manifest.homepage,
         citation=manifest.citation,
     )

@@ -79,7 +79,9 @@ class RunsOnDisk:
         """Describe the benchmark's datasets of its finished runs that are not known, as they are on this machine."""
         infos = [self._looks[path].info for path in self._packed[codec.name]]
         datasets = [info.dataset for info in infos if info is not None and not info.dataset.location]
-        return [facts_of_prepared(one.name) for one in datasets if known.get(one.name) != one.manifest_hash]
+        return [
+            facts_of_prepared(one.name, metrics=False) for one in datasets if known.get(one.name) != one.manifest_hash
+        ]
 
     def _one(self, path: Path) -> _Look:
         results = _stamp_of(path / INFO, *(path / name for name in _TABLES))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codec_superb.cli.server_options import missing_extra, server_settings
+from codec_superb.cli.server_options import missing_extra, private_files, server_settings
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -29,6 +29,7 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
         from codec_superb.server.operations.preparation import prepare
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
-    prepare(settings)
-    with closing(Database(settings.database_url)) as opened, opened.transaction(write=write) as session:
-        yield session
+    with private_files(), ExitStack() as stack:
+        prepare(settings)
+        opened = stack.enter_context(closing(Database(settings.database_url)))
+        yield stack.enter_context(opened.transaction(write=write))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,22 +41,31 @@ def server_settings(database: str | None = None, storage: Path | None = None) ->
     """Return the service's settings from the environment; options of the command line take precedence.
 
     Raises MissingDependency with the install command where the extra is not installed, typer.BadParameter for an
-    invalid environment variable.
+    invalid or unknown environment variable.
     """
     try:
         from pydantic import ValidationError
 
-        from codec_superb.server.settings import Settings
+        from codec_superb.server.settings import Settings, faults, unknown_variables
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
+    if unknown := unknown_variables():
+        raise typer.BadParameter(f"settings of the service: {'; '.join(unknown)}")
     given = {"database": database, "storage": None if storage is None else storage.absolute()}
     try:
         return Settings.model_validate({name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        faults = "; ".join(
-            f"CODEC_SUPERB_SERVER_{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()
-        )
-        raise typer.BadParameter(f"settings of the service: {faults}") from error
+        raise typer.BadParameter(f"settings of the service: {'; '.join(faults(error))}") from error
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let what the command creates be readable by this user alone (umask 077) until the block ends."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def missing_extra(error: ModuleNotFoundError) -> Exception:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import requests
 
@@ -18,6 +19,8 @@ from codec_superb.pipeline.errors import PipelineError
 ATTEMPTS = 8
 LONGEST_PAUSE = 60.0
 """Seconds between two attempts, unless the server asks for more."""
+REFUSED_SECONDS = 15.0
+"""Seconds of pauses after which a port where nobody listens counts as the wrong one: a server that restarts is back."""
 _TIMEOUT = (10.0, 300.0)
 """Seconds to connect, and between two bytes: the server checks the file before it answers."""
 _ADDRESS = "/api/v1/submissions"
@@ -65,10 +68,11 @@ def send(
     """Send one file, streamed from the disk, and return the answer.
 
     Transient failures (no connection, 5xx, too many requests) are retried up to ``attempts`` times with exponential
-    back-off, announced through ``say``. Raises ServerUnreachable when they persist, and at once for a name without an
-    address.
+    back-off, announced through ``say``. Raises ServerUnreachable when they persist, sooner where nobody listens, and
+    at once for a name without an address and for the address of a page.
     """
-    reason = ""
+    _expect_site(server)
+    reason, refused = "", 0.0
     for attempt in range(attempts):
         pause = min(first_pause * 2**attempt, LONGEST_PAUSE)
         try:
@@ -80,7 +84,12 @@ def send(
                     "when you are connected"
                 ) from error
             reason = _why(error)
+            nobody = any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error))
+            refused = refused + pause if nobody else 0.0
+            if refused > REFUSED_SECONDS:
+                raise ServerUnreachable(f"nobody listens at {server} ({reason}): check host and port") from error
         else:
+            refused = 0.0
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
                 return UploadResult(response.status_code, _body(response, server))
             reason = f"the server answered {response.status_code}: {response.text[:200]}"
@@ -89,6 +98,28 @@ def send(
             say(f"{file.name}: {reason}; attempt {attempt + 2} of {attempts} in {pause:g} s")
             time.sleep(pause)
     raise ServerUnreachable(f"{file.name} could not be sent to {server} in {attempts} attempts: {reason}")
+
+
+def withdraw(identity: str, server: str, token: str | None, reason: str) -> UploadResult:
+    """Ask a leaderboard to take back a submission of the token's account, once. Raises ServerUnreachable."""
+    _expect_site(server)
+    address = f"{server.rstrip('/')}{_ADDRESS}/{quote(identity, safe='')}/withdraw"
+    try:
+        response = requests.post(
+            address, json={"reason": reason}, auth=_Bearer(token), timeout=_TIMEOUT, allow_redirects=False,
+            headers={"User-Agent": f"codec-superb/{__version__}"},
+        )  # fmt: skip
+    except requests.RequestException as error:
+        raise ServerUnreachable(f"{identity} could not be withdrawn at {server}: {_why(error)}") from error
+    return UploadResult(response.status_code, _body(response, server))
+
+
+def _expect_site(server: str) -> None:
+    """Raise ServerUnreachable for the address of a page: the path of uploads is added to that of the site."""
+    parts = urlsplit(server)
+    if parts.netloc and (parts.path.strip("/") or parts.query):
+        site = f"{parts.scheme}://{parts.netloc}"
+        raise ServerUnreachable(f"expected the address of the leaderboard alone, {site}, got {server}")
 
 
 _TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS

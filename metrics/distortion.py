@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
 
+INFINITE = "infinite"
+"""Reason of a ratio that has no end: the resynthesis differs in nothing."""
 _ROUNDING = 1e-26
 """Energy of a difference, relative to the signal, that is nothing but the rounding of long sums: 260 dB."""
 
@@ -71,7 +73,7 @@ def _dot(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 def _ratio(signal_energy: float, distortion: NDArray[np.float64], scale: float) -> float:
     energy = _dot(distortion, distortion)
     if energy <= _ROUNDING * scale:
-        raise Undefined("infinite")
+        raise Undefined(INFINITE)
     # orthogonal signals: the logarithm of 0
     if signal_energy <= _ROUNDING * energy:
         raise Undefined("minus infinite: the resynthesis holds nothing of the reference")

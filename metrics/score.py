@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
+from codec_superb.metrics.distortion import INFINITE
 from codec_superb.metrics.errors import MissingPackage, Undefined, UnusableBackend
 from codec_superb.metrics.signals import Audio, Signal, pair
-from codec_superb.metrics.table import REFERENCE_BACKEND, Backends, Metric, metric
+from codec_superb.metrics.table import METRICS, REFERENCE_BACKEND, Backends, Metric, metric
 from codec_superb.plugins import load
 
 MetricFunction = Callable[[Audio, Audio, int], float]
@@ -63,6 +64,17 @@ def score_pair(
     for row in rows:
         metric_function(row, chosen[row.key])  # a name that does not exist is refused before any work
     return {row.key: _value(row, chosen[row.key], first, second, rate) for row in rows}
+
+
+def undefined_by_reference(reference: Audio, rate: int, metrics: Sequence[str] = tuple(METRICS)) -> frozenset[str]:
+    """Return the keys of the metrics that are undefined on every resynthesis of a clip.
+
+    ``reference`` is mono, shape ``(samples,)``, at ``rate`` Hz. A metric that is undefined of the clip against itself
+    is undefined by the clip, but for a ratio that is infinite there: it is finite for any other resynthesis. Raises
+    InvalidAudio, and UnknownMetric for a key that is not in the table.
+    """
+    found = score_pair(reference, reference, rate, metrics)
+    return frozenset(key for key, result in found.items() if result.status == "undefined" and result.reason != INFINITE)
 
 
 @cache

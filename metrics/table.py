@@ -52,6 +52,9 @@ class Metric:
     paper: str
     target: str
     """``module:function`` taking ``(reference, resynthesis, rate) -> float``; ``:function`` in a plug-in's own file."""
+    undefined_by: Literal["reference", "either"] = "either"
+    """What decides whether the metric has a meaning on a clip: the reference alone, so that it is undefined for every
+    codec or for none, or the resynthesis too (nothing voiced in it, a ratio without end)."""
     tolerance: float = 1e-3
     """By how much the value of a pair may differ between machines and versions of packages: in its unit, or as a share
     of the value for a distance without a largest one."""
@@ -120,6 +123,7 @@ _ROWS = (
         ),
         paper='Engel et al., "DDSP: Differentiable Digital Signal Processing", ICLR 2020',
         target="codec_superb.metrics.spectral:stft",
+        undefined_by="reference",
     ),
     Metric(
         key="mel",
@@ -139,6 +143,7 @@ _ROWS = (
         ),
         paper='Kumar et al., "High-Fidelity Audio Compression with Improved RVQGAN", NeurIPS 2023',
         target="codec_superb.metrics.spectral:mel",
+        undefined_by="reference",
     ),
     Metric(
         key="pesq",
@@ -202,6 +207,7 @@ _ROWS = (
             'Weighted Noisy Speech", ICASSP 2010'
         ),
         target="codec_superb.metrics.intelligibility:stoi",
+        undefined_by="reference",
         categories=_VOICED,
     ),
     Metric(
@@ -300,6 +306,7 @@ _ROWS = (
             'Maskers", IEEE/ACM TASLP 2016'
         ),
         target="codec_superb.metrics.intelligibility:estoi",
+        undefined_by="reference",
         categories=_VOICED,
     ),
 )

@@ -45,12 +45,12 @@ from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.submission.archive import write_archive
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Account, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.people import tokens
@@ -68,7 +68,7 @@ def prepare(database: Database) -> str:
     with database.transaction(write=True) as session:
         for dataset in datasets():
             manifest = load_manifest(dataset.name)
-            known = KnownDataset(dataset.manifest_hash, dict.fromkeys(dataset.clips, dataset.category))
+            known = KnownDataset(dataset.manifest_hash, dict.fromkeys(dataset.clips, KnownClip(dataset.category)))
             add(session, DatasetFacts(dataset.name, manifest.title, manifest.licence, known))
         return tokens.create(session, "perf", ["submit", "metrics"], actor="perf")[1]
 
@@ -94,8 +94,8 @@ def fill(database: Database, first: int, last: int) -> int:
                 session.add(entry)
                 session.flush()
                 session.add_all(repository.blocks(entry.id, made))
+                record_change(session, entry.id, entry.status)
                 rows += accepted.clips
-            bump_revision(session)
     return rows
 
 

@@ -68,7 +68,7 @@ class Client:
     async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> tuple[int, int]:
         accept = "application/json" if target.startswith("/api/") else "text/html"
         writer.write(
-            f"GET {target} HTTP/1.1\r\nHost: perf\r\nAccept: {accept}\r\nAccept-Encoding: gzip\r\n\r\n".encode()
+            f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: {accept}\r\nAccept-Encoding: gzip\r\n\r\n".encode()
         )
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         status = int(head.split(" ", 2)[1])

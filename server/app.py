@@ -21,7 +21,9 @@ from codec_superb.server.http.body_limit import BodyLimit
 from codec_superb.server.http.compression import Compression
 from codec_superb.server.http.error_answers import EVERYWHERE
 from codec_superb.server.http.error_pages import handle_errors
+from codec_superb.server.http.forwarded import UnnamedProxy
 from codec_superb.server.http.headers import SecurityHeaders
+from codec_superb.server.http.hosts import ExpectedHost
 from codec_superb.server.http.methods import HeadAsGet
 from codec_superb.server.http.requests import catch_unexpected, observe
 from codec_superb.server.http.static_files import compress_all
@@ -29,13 +31,18 @@ from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
+from codec_superb.server.ingest.places import Places
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
+from codec_superb.server.listening_tests.endpoints import router as listening_tests_api
+from codec_superb.server.listening_tests.moderation import router as listening_tests_moderation
+from codec_superb.server.listening_tests.pages import router as listening_tests
 from codec_superb.server.local.endpoints import router as local_runs
 from codec_superb.server.local.feeder import Feeder
 from codec_superb.server.local.loopback import LoopbackOnly
 from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.moderation.endpoints import router as moderation_api
+from codec_superb.server.moderation.own_pages import router as own_pages
 from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
@@ -43,10 +50,14 @@ from codec_superb.server.operations.meters import Meters, meters
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
 from codec_superb.server.people.rate_counters import make_limiter
+from codec_superb.server.private_sets.endpoints import router as private_sets
+from codec_superb.server.ranking.endpoints import router as ranking
 from codec_superb.server.settings import Settings
+from codec_superb.server.snapshots.endpoints import router as snapshots
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
 from codec_superb.server.submissions.pages import router as submission_pages
+from codec_superb.server.verification.endpoints import router as verification
 from codec_superb.web.site.page import preload
 
 
@@ -57,10 +68,10 @@ class _Service(FastAPI):
         """Put the outermost layers around everything, the answer to an internal error included."""
         settings: Settings = self.state.settings
         app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
-        if not settings.trusted_proxies:
-            return app
-        # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
-        return ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,return-value]
+        if settings.trusted_proxies:
+            # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
+            app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,assignment]
+        return UnnamedProxy(app, settings, self.state.warnings)  # outside: it sees the address of the peer
 
 
 def create_app(settings: Settings | None = None, runs: RunsFolder | None = None) -> FastAPI:
@@ -69,8 +80,8 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     With ``runs`` it shows that folder and takes nothing else: no uploads, logins or decisions.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter`` and, while it runs, ``database``, ``board``
-    and ``checker``.
+    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter``, ``places``, ``warnings`` (for ``/readyz``)
+    and, while it runs, ``database``, ``board`` and ``checker``.
     """
     chosen = settings or Settings()
     app = _Service(
@@ -85,11 +96,14 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.state.runs = runs
     app.state.meters = Meters()
     app.state.limiter = make_limiter()
+    app.state.places = Places()
+    app.state.warnings = {}
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
     app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(ExpectedHost, settings=chosen)
     observe(app)  # it sees all others
     if runs is not None:
         app.add_middleware(LoopbackOnly)
@@ -103,10 +117,10 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     for folder in (settings.storage, settings.files, settings.incoming):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
-    app.state.board = Board(app.state.database, meters(app))
+    app.state.board = Board(app.state.database, meters(app), settings.default_source)
     app.state.checker = Checker(settings)
     try:
         await run_sync(remove_orphans, settings, app.state.database)
@@ -129,7 +143,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
-    shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
+    shown = (
+        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb, ranking,
+        snapshots,
+    )  # fmt: skip
     if local:
         return (*shown, local_runs, submissions, submission_pages)
-    return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)
+    # before the moderators' pages, where a submission's id would match
+    heard = (listening_tests, listening_tests_api, listening_tests_moderation)
+    return (
+        *(*shown, *heard, ingest, upload_page, submissions, submission_pages, people),
+        *(moderation_api, moderation_pages, own_pages, verification),
+    )

@@ -65,6 +65,12 @@ class TooLarge(ServerError):
     status = 413
 
 
+class Misdirected(ServerError):
+    """The request names a host that this service does not answer for."""
+
+    status = 421
+
+
 class Refused(ServerError):
     """A submission that does not pass its check; ``problems`` lists why."""
 

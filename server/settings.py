@@ -5,15 +5,23 @@ Every field is documented in ``docs/leaderboard.md``; a test compares.
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
 
 MEGABYTE = 1_000_000
+DefaultSource = Literal["runs", "verified"]
+PREFIX = "CODEC_SUPERB_SERVER_"
 
 
 def _default_storage() -> Path:
@@ -23,9 +31,7 @@ def _default_storage() -> Path:
 class Settings(BaseSettings):
     """What a maintainer may choose; the defaults run on a laptop with nothing configured."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="CODEC_SUPERB_SERVER_", extra="forbid", frozen=True, use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     database: str | None = None
     """SQLAlchemy URL, ``sqlite:///…`` or ``postgresql+psycopg://…``; None for ``leaderboard.sqlite`` in ``storage``."""
@@ -35,25 +41,29 @@ class Settings(BaseSettings):
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"
     """Address by which people reach the service, for links in files; ``https`` makes cookies secure."""
+    default_source: DefaultSource = "runs"
+    """What the board shows where nobody chose: ``runs``, all submissions, or ``verified``, once there is one."""
     anonymous_uploads: bool = False
     """Accept uploads without a token into the moderation queue."""
-    upload_limit: int = 100 * MEGABYTE
+    upload_limit: int = Field(default=100 * MEGABYTE, ge=1)
     """Bytes of a submission file."""
-    check_seconds: float = 120.0
+    check_seconds: float = Field(default=120.0, gt=0, le=86_400)
     """Time a worker process may take to check one submission before it is killed."""
-    check_memory: int = 2_000 * MEGABYTE
+    check_memory: int = Field(default=2_000 * MEGABYTE, ge=100 * MEGABYTE)
     """Bytes of address space a worker process may use."""
-    check_workers: int = 1
+    check_workers: int = Field(default=1, ge=1)
     """Submissions checked at the same time."""
-    uploads_per_hour: int = 60
+    uploads_per_hour: int = Field(default=60, ge=1)
     """Uploads per token, and per address without one."""
-    logins_per_hour: int = 20
-    """Login attempts per address."""
-    computations_per_minute: int = 120
+    logins_per_hour: int = Field(default=20, ge=1)
+    """Wrong tokens per address and beginning of the token, ten times as many per address; a valid one always passes."""
+    computations_per_minute: int = Field(default=120, ge=1)
     """Requests per address that compute (comparison, clip tables, exports), cached answers not counted."""
-    trusted_proxies: tuple[str, ...] = ()
-    """Addresses whose ``X-Forwarded-For`` is believed (the reverse proxy), e.g. ``["172.16.0.0/12"]``."""
-    session_hours: float = 12.0
+    verify_accepted: bool = False
+    """Have `codec-superb verify-worker` run each submission again that became public without being verified."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    """Addresses whose ``X-Forwarded-For`` is believed (the reverse proxy), e.g. ``127.0.0.1,172.16.0.0/12``."""
+    session_hours: float = Field(default=12.0, gt=0, le=8_760)
     """How long a moderator stays logged in."""
     internal_metrics: bool = False
     """Serve ``/metrics-internal`` to anybody; by default only to bearers of the scope ``metrics``."""
@@ -61,8 +71,30 @@ class Settings(BaseSettings):
     """``json``: a line of JSON per event; ``text``: for reading in a terminal."""
     shutdown_seconds: int = Field(default=30, ge=1)
     """How long running requests, uploads included, may take to finish once the service is told to stop."""
-    free_bytes: int = 1_000 * MEGABYTE
+    free_bytes: int = Field(default=1_000 * MEGABYTE, ge=0)
     """Bytes that must be free where ``storage`` lies; with fewer ``/readyz`` says that the service is not ready."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, given: str) -> str:
+        """Refuse what no link can begin with."""
+        parts = urlsplit(given)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+            raise ValueError("expected the address of a whole site, such as https://leaderboard.example.org")
+        return given
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _split(cls, given: object) -> object:
+        """Read a list from the environment: separated by commas, or as JSON."""
+        if not isinstance(given, str):
+            return given
+        if given.lstrip().startswith("["):
+            try:
+                return tuple(json.loads(given))
+            except ValueError as error:
+                raise ValueError("expected addresses separated by commas, or a JSON list of texts") from error
+        return tuple(part.strip() for part in given.split(",") if part.strip())
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -95,3 +127,28 @@ class Settings(BaseSettings):
     def incoming(self) -> Path:
         """Folder of uploads that are being received or checked; on the same file system as ``files``."""
         return self.storage / "incoming"
+
+
+def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Say of each variable that begins as a setting's and is none which one may be meant: it would be ignored."""
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    odd = sorted(name for name in environment if name.upper().startswith(PREFIX) and name.upper() not in known)
+    return [f"{name} is no setting; the nearest is {get_close_matches(name.upper(), known, 1, 0)[0]}" for name in odd]
+
+
+def faults(error: ValidationError) -> list[str]:
+    """Say of each invalid setting its variable, what was expected and what came; secrets are not repeated."""
+    return [_fault(dict(fault)) for fault in error.errors()]
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    name = str(fault["loc"][0]) if fault["loc"] else "the settings"
+    limits = fault.get("ctx", {})
+    expected = next((f"expected a number {words} {limits[key]}" for key, words in _BOUNDS.items() if key in limits), "")
+    text = expected or fault["msg"].removeprefix("Value error, ")
+    field = Settings.model_fields.get(name)
+    got = "" if field is None or not field.repr or name == "database" else f", got {str(fault['input'])[:80]!r}"
+    return f"{PREFIX}{name.upper()}: {text}{got}"
+
+
+_BOUNDS = {"ge": "of at least", "gt": "above", "le": "of at most"}

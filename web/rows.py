@@ -231,6 +231,22 @@ class ApplicationRow:
         return self.numbers.resynthesis.over(self.numbers.n, self.numbers.failed)
 
 
+class CardFacts(NamedTuple):
+    """What a codec's card says and the board can show; None and '' where it is not stated."""
+
+    frame_rate: float | None = None
+    """Frames per second."""
+    parameters: int | None = None
+    latency_ms: float | None = None
+    year: int | None = None
+    licence: str = ""
+    paper: str = ""
+
+
+NO_CARD = CardFacts()
+"""Of a codec whose card is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoardRow:
     """One codec in one category, from a submission or from a published table."""
@@ -239,13 +255,14 @@ class BoardRow:
     """``rank`` is that among the rows that pass the filters and have the same datasets; None where it has none."""
     source: Source
     source_label: str
-    """``verified``, ``self-reported`` or the citation of the table."""
+    """``verified``, ``self-reported by ACCOUNT`` or the citation of the table."""
     source_url: str | None
     submission: str | None
     """Id of the submission; None for published figures, whose ``result.codec`` is ``<table>:<id>``."""
     received: str | None
     """ISO date on which it came."""
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
     sampling_rate: int | None
     """Hz at which the codec works; None where a table does not say."""
     kind: str
@@ -260,6 +277,11 @@ class BoardRow:
     applications: dict[str, ApplicationRow] = field(default_factory=dict)
     """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
     has it."""
+    submitter_in_file: str = ""
+    """Whom the file names, in its own words."""
+    card: CardFacts = NO_CARD
+    also: tuple[str, ...] = ()
+    """Published figures of this very configuration that the row stands for, where sources are mixed."""
     identity: str = ""
     """Cache key of the row without its rank: rows of equal identity differ in ``rank`` and ``unranked`` alone. '' where
     the row must not be cached."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from math import isnan
+from urllib.parse import quote
 
 MISSING = "–"
 _MINUS = "−"
@@ -92,3 +93,9 @@ def chart_text(name: str, length: int = 80) -> str:
     """
     visible = "".join(" " if unicodedata.category(letter) in {"Cc", "Cs"} else letter for letter in name)
     return shortened(visible, length).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def codec_address(codec: str) -> str:
+    """Return the address of a codec's page; a published one, ``<table>:<id>``, has its page under its id."""
+    name = codec.partition(":")[2] or codec
+    return f"/codecs/{quote(name, safe='')}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from zlib import crc32
 
@@ -29,11 +30,22 @@ SYMBOL_PATHS = MappingProxyType({
     "bowtie": "M-5.5-5.5V5.5L5.5-5.5V5.5Z",
     "pentagon": "M0-6L5.7-1.9L3.5 4.9H-3.5L-5.7-1.9Z",
     "hexagon": "M5.2-3V3L0 6L-5.2 3V-3L0-6Z",
+    "octagon": "M-2.4-5.8H2.4L5.8-2.4V2.4L2.4 5.8H-2.4L-5.8 2.4V-2.4Z",
+    "diamond-tall": "M0-7.5L4 0L0 7.5L-4 0Z",
+    "diamond-wide": "M-7.5 0L0-4L7.5 0L0 4Z",
+    "hexagram": "M0-6.8L2-3.4L5.9-3.4L3.9 0L5.9 3.4L2 3.4L0 6.8L-2 3.4L-5.9 3.4L-3.9 0L-5.9-3.4L-2-3.4Z",
+    "star-square": "M-6-6Q0-2 6-6Q2 0 6 6Q0 2-6 6Q-2 0-6-6Z",
+    "star-diamond": "M0-7Q1.5-1.5 7 0Q1.5 1.5 0 7Q-1.5 1.5-7 0Q-1.5-1.5 0-7Z",
+    "star-triangle-up": "M0-6.5Q1.2 1.5 6.5 5Q0 2.6-6.5 5Q-1.2 1.5 0-6.5Z",
+    "star-triangle-down": "M0 6.5Q1.2-1.5 6.5-5Q0-2.6-6.5-5Q-1.2-1.5 0 6.5Z",
     CEILING_SYMBOL: "M0-7.5L1.8-2.4L7.1-2.3L2.9 .9L4.4 6.1L0 3L-4.4 6.1L-2.9 .9L-7.1-2.3L-1.8-2.4Z",
 })  # fmt: skip
 """Plotly's names, and the same shapes as SVG paths within -8 … 8 for legends."""
-SYMBOLS = tuple(name for name in SYMBOL_PATHS if name != CEILING_SYMBOL)
-"""Of families; a count without a common factor with the colours', so that 91 families differ."""
+_KNOWN_SYMBOLS = 13
+SYMBOLS = tuple(name for name in SYMBOL_PATHS if name != CEILING_SYMBOL)[:_KNOWN_SYMBOLS]
+"""Of the known families; a count without a common factor with the colours', so that 91 families differ."""
+OTHER_SYMBOLS = tuple(name for name in SYMBOL_PATHS if name != CEILING_SYMBOL)[_KNOWN_SYMBOLS:]
+"""Of all other families, which no known one has."""
 
 FAMILIES = (
     "opus", "codec2", "mp3", "lyra", "amrnb", "aac", "lc3", "encodec", "g722", "g711", "dac_16k", "mimi", "vorbis",
@@ -109,9 +121,6 @@ DARK = Palette(
 )
 
 
-_PLACES = len(LIGHT.families) * len(SYMBOLS)
-
-
 @dataclass(frozen=True, slots=True)
 class Style:
     """How a family is drawn."""
@@ -127,22 +136,22 @@ class Style:
         return SYMBOL_PATHS[self.symbol]
 
 
-def family_styles(families: Iterable[str]) -> dict[str, Style]:
-    """Give each family its colour and shape, by its name: the same whatever else is shown.
+@lru_cache(maxsize=4096)
+def family_style(family: str) -> Style:
+    """Give a family its colour and shape by its name alone, the same in every chart, page, report and paper.
 
-    A family that is not among :data:`FAMILIES` gets a place by the hash of its name, the next one where another of
-    ``families`` has that; beyond 91 places come again.
+    The families of :data:`FAMILIES` all differ. Any other gets one of 56 looks that none of them has, by the hash of
+    its name. A name with a source in brackets, ``opus (a table)``, has the family's own colour and such a shape.
     """
-    shown = sorted(set(families))
-    taken = {name: FAMILIES.index(name) for name in shown if name in FAMILIES}
-    for name in shown:
-        if name not in taken:
-            used, wished = set(taken.values()), crc32(name.encode("utf-8", "surrogatepass"))
-            places = [(wished + step) % _PLACES for step in range(_PLACES)]
-            taken[name] = next((place for place in places if place not in used), places[0])
-    return {name: _style(taken[name]) for name in shown}
+    name, apart, _ = family.partition(" (")
+    number = crc32(family.encode("utf-8", "surrogatepass"))
+    place = FAMILIES.index(name) if name in FAMILIES else crc32(name.encode("utf-8", "surrogatepass"))
+    index = place % len(LIGHT.families)
+    known = name in FAMILIES and not apart
+    symbol = SYMBOLS[place % len(SYMBOLS)] if known else OTHER_SYMBOLS[number // 7 % len(OTHER_SYMBOLS)]
+    return Style(LIGHT.families[index], index, symbol)
 
 
-def _style(place: int) -> Style:
-    colour_index, symbol = place % len(LIGHT.families), SYMBOLS[place % len(SYMBOLS)]
-    return Style(LIGHT.families[colour_index], colour_index, symbol)
+def family_styles(families: Iterable[str]) -> dict[str, Style]:
+    """Give each of the families its look, see :func:`family_style`."""
+    return {name: family_style(name) for name in sorted(set(families))}

@@ -11,9 +11,13 @@ from codec_superb.cli.commands import (
     admin_backup,
     admin_codecs,
     admin_datasets,
+    admin_keys,
+    admin_listening,
     admin_mseb,
+    admin_private,
     admin_submissions,
     admin_tokens,
+    admin_verify,
 )
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
@@ -27,7 +31,11 @@ app.add_typer(admin_tokens.app, name="token", cls=Group)
 app.add_typer(admin_submissions.app, name="submissions", cls=Group)
 app.add_typer(admin_codecs.app, name="codec", cls=Group)
 app.add_typer(admin_datasets.app, name="datasets", cls=Group)
+app.add_typer(admin_listening.app, name="listening", cls=Group)
 app.add_typer(admin_mseb.app, name="mseb", cls=Group)
+app.add_typer(admin_private.app, name="private", cls=Group)
+app.add_typer(admin_keys.app, name="key", cls=Group)
+app.add_typer(admin_verify.app, name="verify", cls=Group)
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)
 

@@ -9,7 +9,13 @@ import typer
 
 from codec_superb.cli.console import MEGABYTE, note, print_json
 from codec_superb.cli.options import JsonOption, plain_path
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, missing_extra, server_settings
+from codec_superb.cli.server_options import (
+    DatabaseOption,
+    StorageOption,
+    missing_extra,
+    private_files,
+    server_settings,
+)
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
@@ -28,7 +34,8 @@ def backup(
         from codec_superb.server.operations.backup import make_backup
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
-    made = make_backup(settings, target)
+    with private_files():
+        made = make_backup(settings, target)
     if as_json:
         print_json({"file": str(made.path), "bytes": made.size, **_facts(made.manifest)})
     else:
@@ -49,7 +56,8 @@ def restore(
         from codec_superb.server.operations.restore import restore_backup, verify_backup
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
-    manifest = verify_backup(file) if check else restore_backup(settings, file, replace=replace)
+    with private_files():
+        manifest = verify_backup(file) if check else restore_backup(settings, file, replace=replace)
     if as_json:
         print_json({"file": str(file), "restored": not check, **_facts(manifest)})
     else:

@@ -1,8 +1,8 @@
-"""``codec-superb admin codec``: ownership of codec names on the leaderboard."""
+"""``codec-superb admin codec``: ownership of names of codecs and families on the leaderboard."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,24 +11,29 @@ from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import ACTOR, server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption
 
+if TYPE_CHECKING:
+    from codec_superb.server.moderation.service import Kind
+
 app = typer.Typer(help="Codec names and their owners.", no_args_is_help=True)
 
 
 @app.command("transfer")
 def transfer(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Codec of the leaderboard.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Codec of the leaderboard, or family.")],
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Who may submit under the name from now on.")],
+    family: Annotated[bool, typer.Option("--family", help="NAME is that of a family.")] = False,
     database: DatabaseOption = None,
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a codec's name to another account; existing results stay."""
+    """Give the name of a codec, or of a family, to another account; existing results stay."""
+    kind: Kind = "family" if family else "codec"
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.moderation.service import transfer as transfer_name
 
-        before = transfer_name(session, name, account, actor=ACTOR)
+        before = transfer_name(session, kind, name, account, actor=ACTOR)
     if as_json:
-        print_json({"codec": name, "before": before, "after": account})
+        print_json({kind: name, "before": before, "after": account})
     else:
         typer.echo(f"{name} belongs to {account} now; before, {before or 'it came anonymously'}")
 

@@ -40,9 +40,10 @@ def list_submissions(
 ) -> None:
     """List submissions, the newest first, with their warnings."""
     with server_transaction(database, storage) as session:
+        from codec_superb.server.database.models import STATUSES
         from codec_superb.server.moderation.repository import of_status
 
-        found = [_data(entry) for entry in of_status(session, status, limit=limit)]
+        found = [_data(entry) for entry in of_status(session, [status] if status else STATUSES, limit=limit)]
     if as_json:
         print_json(found)
         return
@@ -145,7 +146,7 @@ def _added(files: list[Path], account: str, verified: str | None, settings: Sett
         for file in files:
             try:
                 receipt, new = take_file(opened, settings, checker, file, caller)
-                if verified is not None and receipt.status == "self-reported":
+                if verified is not None and receipt.status in {"self-reported", "held"}:
                     with opened.transaction(write=True) as session:
                         decide(session, receipt.id, "verify", verified, actor=ACTOR)
                     receipt = receipt.model_copy(update={"status": "verified"})

@@ -42,6 +42,6 @@ def _say(file: Path, report: CheckReport) -> None:
     for problem in report.problems:
         typer.echo(f"  {problem.path}: expected {problem.expected}, got {problem.got}. {problem.how_to_fix}")
     if report.more:
-        typer.echo(f"  and {report.more} more problems")
+        typer.echo(f"  and {report.more} more problems, of which these are one of each kind")
     for text in report.notes:
         typer.echo(f"  note: {text}")

@@ -229,6 +229,16 @@ def _storage() -> list[Finding]:
     return [Finding("CODEC_SUPERB_HOME", "ok" if free > ENOUGH_BYTES else "optional", detail)]
 
 
+def _confinement() -> list[Finding]:
+    """Say what the kernel would keep from the process that checks uploads, where the service is installed."""
+    if any(importlib.util.find_spec(name) is None for name in OTHER_EXTRAS["server"]):
+        return []
+    from codec_superb.server.ingest.sandbox import offered
+
+    offer = offered()
+    return [Finding("checks of uploads", "ok" if offer.landlock and offer.seccomp else "optional", str(offer))]
+
+
 def _weights_folder() -> list[Finding]:
     """Say which families have weights in the folder that ``CODEC_SUPERB_WEIGHTS`` names."""
     from codec_superb.base_codec import registry
@@ -248,5 +258,5 @@ def _weights_folder() -> list[Finding]:
 
 
 CHECKS: tuple[Callable[[], list[Finding]], ...] = (
-    _python, _packages, _extras, _codecs, _weights_folder, _applications, _storage,
+    _python, _packages, _extras, _codecs, _weights_folder, _applications, _confinement, _storage,
 )  # fmt: skip

@@ -10,7 +10,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, missing_extra, server_settings
+from codec_superb.cli.server_options import (
+    DatabaseOption,
+    StorageOption,
+    missing_extra,
+    private_files,
+    server_settings,
+)
 
 LOG_FORMAT_VARIABLE = "CODEC_SUPERB_SERVER_LOG_FORMAT"
 
@@ -53,7 +59,8 @@ def command(
         raise missing_extra(error) from error
     given = {"anonymous_uploads": anonymous_uploads, "log_format": log_format or _suited()}
     chosen = settings.model_copy(update={name: value for name, value in given.items() if value is not None})
-    code = serve(chosen, host, port, workers, say=_say)
+    with private_files():
+        code = serve(chosen, host, port, workers, say=_say)
     if code:
         raise typer.Exit(code)
 
@@ -61,7 +68,7 @@ def command(
 def _refuse_with_runs(host: str, workers: int, options: list[str]) -> None:
     """Refuse what contradicts a board that only this machine sees."""
     try:
-        from codec_superb.server.local.loopback import is_loopback
+        from codec_superb.server.http.hosts import is_loopback
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     if not is_loopback(host):

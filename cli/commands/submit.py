@@ -22,8 +22,14 @@ _NOT_ALLOWED = (401, 403)
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.zip…", help="Submission files, as pack writes them.")],
     server: Annotated[str, typer.Option(metavar="URL", help="Address of the leaderboard.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE.zip…", help="Submission files, as pack writes them.")
+    ] = None,
+    withdraw: Annotated[
+        str | None, typer.Option(metavar="ID", help="Take back a submission of your account, in place of sending.")
+    ] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it is withdrawn; shown in its history.")] = "",
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File with your API token.", show_default=f"${TOKEN_VARIABLE}"),
@@ -32,13 +38,39 @@ def command(
 ) -> None:
     """Check files here, then send them to a leaderboard; exit 3 when one is refused, 2 when it cannot be sent.
 
-    A file that was sent before is recognised: sending again after a failure is safe.
+    A file that was sent before is recognised: sending again after a failure is safe. One that was withdrawn is
+    refused. With --withdraw a submission is taken back: its file and its history stay.
     """
-    from codec_superb.cli.uploading import ServerUnreachable, send
-
+    if bool(files) == bool(withdraw) or (reason and not withdraw):
+        raise typer.BadParameter("expected files to send, or --withdraw ID with a --reason if wanted")
     token = _token(token_file)
     if server.startswith("http://") and token and not _is_local(server):
         note("the token travels unprotected: use https:// where the leaderboard has it")
+    outcomes, code = _withdrawn(withdraw, server, token, reason) if withdraw else _sent(files or [], server, token)
+    _say(outcomes, as_json=as_json)
+    if code:
+        raise typer.Exit(code)
+
+
+def _withdrawn(identity: str, server: str, token: str | None, reason: str) -> tuple[list[dict[str, Any]], int]:
+    """Take a submission back; return what to say and the exit code."""
+    from codec_superb.cli.uploading import ServerUnreachable, withdraw
+
+    failed: dict[str, Any] = {"file": identity, "accepted": False, "problems": []}
+    try:
+        answer = withdraw(identity, server, token, reason)
+    except ServerUnreachable as error:
+        return [failed | {"error": str(error)}], CANNOT
+    if not answer.accepted:
+        code = CANNOT if answer.status in _NOT_ALLOWED else FAULTS
+        return [failed | {"error": f"{answer.answer.get('detail', 'no reason given')} ({answer.status})"}], code
+    return [{"file": identity, "accepted": True, "new": True, "url": "", **answer.answer}], 0
+
+
+def _sent(files: list[Path], server: str, token: str | None) -> tuple[list[dict[str, Any]], int]:
+    """Send files one after another; return what to say and the exit code."""
+    from codec_superb.cli.uploading import ServerUnreachable, send
+
     outcomes: list[dict[str, Any]] = []
     code = 0
     for file in files:
@@ -57,10 +89,8 @@ def command(
         if sent.status in _NOT_ALLOWED:
             code = CANNOT
             break
-        code = code if sent.accepted else max(code, FAULTS)
-    _say(outcomes, as_json=as_json)
-    if code:
-        raise typer.Exit(code)
+        code = code if outcomes[-1]["accepted"] else max(code, FAULTS)
+    return outcomes, code
 
 
 def _token(file: Path | None) -> str | None:
@@ -96,6 +126,10 @@ def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:
 
 
 def _told(file: Path, sent: UploadResult) -> dict[str, Any]:
+    if sent.accepted and sent.answer.get("status") == "withdrawn":
+        why = sent.answer.get("reason") or "no reason given"
+        detail = f"sent before and withdrawn: {why}; ask a maintainer of the leaderboard"
+        return {"file": str(file), "problems": [], **sent.answer, "accepted": False, "error": detail}
     if sent.accepted:
         return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP
     detail = f"{sent.answer.get('detail', 'no reason given')} ({sent.status})"
@@ -115,8 +149,7 @@ def _say(outcomes: list[dict[str, Any]], *, as_json: bool) -> None:
                 typer.echo(f"  {place}: expected {problem.get('expected')}, got {problem.get('got')}. {fix}")
             continue
         known = "" if outcome["new"] else ", sent before"
-        typer.echo(
-            f"{name}: {outcome['codec']} version {outcome['version']}, {outcome['status']}{known}: {outcome['url']}"
-        )
+        told = f"{name}: {outcome['codec']} version {outcome['version']}, {outcome['status']}{known}"
+        typer.echo(f"{told}: {outcome['url']}" if outcome["url"] else told)
         for text in outcome.get("notes", []):
             typer.echo(f"  note: {text}")

@@ -129,10 +129,10 @@ def _from_submission(path: Path) -> Results:
     report, opened = check_and_open(path)
     if opened is None or not report.ok:
         first = report.problems[0]
+        others = len(report.problems) + report.more - 1
         raise SubmissionError(
             f"{path} does not pass its check: {first.path}: expected {first.expected}, got {first.got}"
-            f"{f' (and {len(report.problems) + report.more - 1} more)' if len(report.problems) > 1 else ''}; "
-            f"{first.how_to_fix}"
+            f"{f' (and {others} more)' if others else ''}; {first.how_to_fix}"
         )
     submission = opened.submission
     shared = set(DatasetInfo.model_fields) & set(type(submission.datasets[0]).model_fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,8 @@ class Asked:
     options: CodecOptions
     batch: float | None
     limit: int | None
+    only: Mapping[str, Collection[str]] | None
+    """By dataset as it was named: the clips to run, in place of ``limit``."""
     category: Category | None
     tokens: bool
     device: Device
@@ -55,6 +57,8 @@ class Plan:
     """Whether tokens are stored beside the audio."""
     condition: Condition | None = None
     """None for the clean run."""
+    named_clips: bool = False
+    """Whether ``clips`` were named one by one."""
 
     @property
     def title(self) -> str:
@@ -127,18 +131,20 @@ def _plan(
     asked: Asked,
 ) -> Plan:  # fmt: skip
     card, options = configured
+    only = None if asked.only is None else asked.only.get(spec, ())
     return Plan(
         codec,
         card,
         DatasetSpec(spec, asked.category, dataset.manifest_hash),
         dataset,
-        select_clips(dataset, asked.limit),
+        select_clips(dataset, asked.limit, only),
         _folder(card, condition, dataset, asked),
         spec_hash(card, dataset.manifest_hash, codec_source(codec, card), condition),
         options,
         asked.batch,
         asked.tokens and card.codebooks is not None,
         condition,
+        only is not None,
     )
 
 

@@ -30,13 +30,15 @@ def describe(plan: Plan, before: RunInfo | None) -> RunInfo:
         citation=plan.dataset.citation,
         location=location_of(plan.spec.spec),
         category=plan.spec.category,
+        only=tuple(plan.clips) if plan.named_clips else None,
     )
     if before is None:
         return RunInfo(
             card=plan.card, dataset=dataset, condition=plan.condition, spec_hash=plan.spec_hash, status="started"
         )
     # another selection needs another table
-    status = before.status if before.dataset.selected == dataset.selected else "started"
+    same = (before.dataset.selected, before.dataset.only) == (dataset.selected, dataset.only)
+    status = before.status if same else "started"
     return before.model_copy(update={"dataset": dataset, "status": status})
 
 

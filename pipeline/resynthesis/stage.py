@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from math import inf
@@ -62,6 +62,7 @@ def resynthesise(
     tokens: bool = False,
     workers: int | None = None,
     limit: int | None = None,
+    clips: Mapping[str, Collection[str]] | None = None,
     overwrite: bool = False,
     category: Category | None = None,
     timeout: float | None = None,
@@ -74,7 +75,7 @@ def resynthesise(
     ``options`` apply to the neural codecs among ``codecs`` (weights, precision) and are recorded on the run's card.
     ``batch`` is their batch size in seconds of sound, 0 for single clips; by default 60 on a CUDA device and 0 on a
     CPU. ``tokens`` also stores the tokens of token codecs. ``limit`` is a number of clips per dataset (see
-    :mod:`~codec_superb.pipeline.runs.selection`).
+    :mod:`~codec_superb.pipeline.runs.selection`); ``clips`` names them instead, by dataset as given in ``datasets``.
     ``timeout`` is in seconds per clip (a batch that exceeds it is split); a given ``executor`` brings its own workers
     and timeout. Failed clips become failed rows and are retried by the next call. A run whose card or dataset has
     changed is set aside and restarted; ``overwrite`` deletes it instead, changed or not.
@@ -84,7 +85,7 @@ def resynthesise(
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
         raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
-    asked = Asked(Path(out), options, batch, limit, category, tokens, device, overwrite)
+    asked = Asked(Path(out), options, batch, limit, clips, category, tokens, device, overwrite)
     plans = plan_runs(codecs, datasets, conditions, asked, progress)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
@@ -222,7 +223,9 @@ def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, prog
     """Record on the run's card the delay that its first clips have, where nobody states one; found once a run."""
     if info.card.delay_samples is not None:
         return info
-    if plan.condition is not None and (clean := _clean_delay(plan)) is not None:
+    if plan.options.delay is not None:  # that of an earlier run, which found it on clips of its own
+        delay = plan.options.delay
+    elif plan.condition is not None and (clean := _clean_delay(plan)) is not None:
         delay = clean
     else:
         clips = first_clips(plan.spec, plan.clips)

@@ -58,4 +58,4 @@ def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[s
     if info.status == "started":
         raise RunFolderError(f"the run {folder.path} is not finished; call resynth again, or import, to go on with it")
     refuse_other_state(dataset, info.dataset)
-    return select_clips(dataset, info.dataset.selected)
+    return select_clips(dataset, info.dataset.selected, info.dataset.only)

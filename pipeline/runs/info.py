@@ -22,6 +22,8 @@ from codec_superb.plugins import file_of, is_file_name
 from codec_superb.record import Record
 
 RUN_FORMAT = 1
+Moment = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|\+00:00)$")]
+"""ISO 8601 in UTC, to the microsecond at most."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -48,6 +50,16 @@ class DatasetInfo(Record):
     """How ``score`` opens a dataset that is not one of the benchmark's: folder, manifest, or name; never packed."""
     category: Category | None = None
     """Category of such a folder, as given by the user."""
+    only: tuple[str, ...] | None = None
+    """The clips, of a run of clips that were named; never packed. None for the whole dataset and for ``--limit``."""
+
+    @model_serializer(mode="wrap")
+    def _without_only(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it has nothing: an ordinary run keeps its bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.only is None:
+            written.pop("only", None)
+        return written
 
 
 class TakenOver(Record):
@@ -92,7 +104,7 @@ class Provenance(Record):
     """What became of the files; absent but for ``imported``."""
     command: str
     """The command line."""
-    started: str
+    started: Moment
     """ISO 8601, UTC."""
 
     @model_serializer(mode="wrap")

@@ -1,4 +1,4 @@
-"""Select the clips of ``--limit``: spread over categories and over the dataset, the same on every machine.
+"""Select the clips of a run: those of ``--limit``, spread over categories and dataset, or those that are named.
 
 The order does not depend on the limit, so that a larger selection contains every smaller one and reuses its results.
 """
@@ -6,18 +6,26 @@ The order does not depend on the limit, so that a larger selection contains ever
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from itertools import chain, zip_longest
 
 from codec_superb.data_manifests import CATEGORIES, Dataset
 from codec_superb.pipeline.errors import PipelineError
 
 
-def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
+def select_clips(dataset: Dataset, limit: int | None, only: Collection[str] | None = None) -> list[str]:
     """Return the sorted ids of the clips to run: all, or ``limit`` of them, taken from the categories in turn.
 
     Within a category clips are ordered by a hash of the id, so that not all come from the first speaker or folder.
+    ``only`` names the clips instead. Raises PipelineError for clips that the dataset lacks, and for no clip.
     """
     ids = list(dataset.clip_ids())
+    if only is not None:
+        if others := sorted(set(only) - set(ids)):
+            raise PipelineError(f"{dataset.name}: expected clips of the dataset, got {len(others)} others: {others[0]}")
+        if not only:
+            raise PipelineError(f"{dataset.name}: expected at least one clip, got none")
+        return sorted(set(only))
     if limit is None or limit >= len(ids):
         return sorted(ids)
     if limit < 1:

@@ -7,17 +7,20 @@ numbers that every database and page can hold, listening samples that play.
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from codec_superb.base_codec.card import NOT_STATED, Card
 from codec_superb.pipeline.runs.info import is_imported
-from codec_superb.pipeline.submission.check import Known, OpenedSubmission
+from codec_superb.pipeline.submission.check import OpenedSubmission
+from codec_superb.pipeline.submission.facts.check_sound import check_sound
+from codec_superb.pipeline.submission.facts.clips import Known
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.submission.statements import unstated
+from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
@@ -27,6 +30,10 @@ TEXT_LIMIT = 5000
 """Characters of any text of ``submission.json``."""
 NAME_LIMIT = 100
 """Characters of a codec's or family's name."""
+CARD_LIMIT = 64 << 10
+"""Bytes of a card with its settings, as JSON; the largest of the catalogue has 3 kB."""
+DESCRIPTION_LIMIT = 1 << 20
+"""Bytes of what is said of all datasets: how they were run and probed, with which settings and packages."""
 _TOKEN_TOLERANCE = 0.15
 # Unicode's bidirectional controls: text that is shown in another order than it is stored (CVE-2021-42574)
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -66,9 +73,12 @@ def check_admission(
     _check_card(submission.codec, findings)
     if public:
         _check_statements(submission, findings)
+        _check_title(submission.codec, findings)
     _check_bitrates(submission, opened.rows, findings)
-    _check_texts(submission.model_dump(mode="json"), findings)
-    _check_sound(opened, findings)
+    document = submission.model_dump(mode="json")
+    _check_texts(document, findings)
+    _check_sizes(document, findings)
+    check_sound(submission, opened.members, known, findings)
     if public and submission.submitter is None:
         findings.note("no submitter is named; codec-superb pack --submitter NAME does it")
 
@@ -111,6 +121,14 @@ def _check_statements(submission: Submission, findings: Findings) -> None:
     if missing := unstated(submission.codec, imported=imported):
         fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
         findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
+
+
+def _check_title(card: Card, findings: Findings) -> None:
+    """Expect one line of visible text; characters that no text may have are found with the others."""
+    fault = None if any(map(_is_hidden, card.title)) else title_fault(card.title)
+    if fault is not None:
+        fix = "change the title in the codec's card, or in a file: codec-superb pack --card FILE.yaml"
+        findings.add(f"{_CARD}.title", *fault, fix)
 
 
 def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
@@ -180,6 +198,16 @@ def _check_texts(document: Any, findings: Findings) -> None:
             findings.add(f"{SUBMISSION_NAME}: {where}", f"at most {TEXT_LIMIT} characters", len(text), fix)
 
 
+def _check_sizes(document: Mapping[str, Any], findings: Findings) -> None:
+    """Refuse descriptions that make a page of megabytes; what follows from the rows has limits of its own."""
+    described = {name: value for name, value in document.items() if name not in {"aggregates", "samples", "codec"}}
+    for name, part, limit in (("codec", document["codec"], CARD_LIMIT), ("datasets", described, DESCRIPTION_LIMIT)):
+        size = len(json.dumps(part, ensure_ascii=False).encode())
+        if size > limit:
+            fix = "shorten settings, packages and other texts, and pack again"
+            findings.add(f"{SUBMISSION_NAME}: {name}", f"at most {limit} bytes of description", size, fix)
+
+
 def _is_hidden(letter: str) -> bool:
     """Find control characters, and bidirectional formatting marks, which make one name look like another."""
     # Cc: control characters; Cs: lone surrogates
@@ -196,12 +224,3 @@ def _strings(data: Any, where: str) -> Iterator[tuple[str, str]]:
     elif isinstance(data, list):
         for position, value in enumerate(data):
             yield from _strings(value, f"{where}.{position}")
-
-
-def _check_sound(opened: OpenedSubmission, findings: Findings) -> None:
-    """Decode every listening sample from its first page to its last."""
-    names = [name for sample in opened.submission.samples for name in (sample.reference, sample.resynthesis)]
-    for name in names:
-        reason = playback_problem(opened.members.get(name, b""))
-        if reason:
-            findings.add(name, "Ogg Opus that decodes, of at most ten seconds", reason, "pack again with --samples")

@@ -12,12 +12,11 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
 from codec_superb.metrics.results import UNCOUNTED
-from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.errors import ClipTableError, PipelineError, SubmissionError
@@ -27,7 +26,11 @@ from codec_superb.pipeline.submission.check_origin import check_origin
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.check_probes import check_probes
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
+from codec_superb.pipeline.submission.doubts import check_doubts
+from codec_superb.pipeline.submission.facts.check_facts import check_facts
+from codec_superb.pipeline.submission.facts.clips import Known
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
+from codec_superb.pipeline.submission.samples import is_ogg_opus
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     PAIRS_NAME,
@@ -47,15 +50,6 @@ _PACK = "pack the runs again with this version"
 
 
 @dataclass(frozen=True, slots=True)
-class KnownDataset:
-    """What the checking side knows about a named dataset."""
-
-    manifest_hash: str
-    categories: Mapping[str, Category]
-    """Clip id to category, of all clips."""
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedSubmission:
     """Contents of a submission, as far as they could be read."""
 
@@ -68,8 +62,6 @@ class OpenedSubmission:
     """Trials, ranks and frames of probes."""
 
 
-Known = Callable[[str], KnownDataset | None]
-"""Returns what this side knows about a dataset of that name; None for an unknown one."""
 Further = Callable[[OpenedSubmission, Findings], None]
 """A check beyond those of every submission."""
 
@@ -159,7 +151,7 @@ def _most_rows(submission: Submission, known: Known) -> int:
     if submission.kind == "custom" or None in here:
         return MAX_ROWS
     # a run cannot have more rows than its dataset has clips: a bomb of rows is refused by the footer
-    return min(MAX_ROWS, sum(len(dataset.categories) for dataset in here if dataset is not None))
+    return min(MAX_ROWS, sum(len(dataset.clips) for dataset in here if dataset is not None))
 
 
 def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
@@ -177,7 +169,8 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     check_origin(rows, submission, findings)
-    _check_known(submission, rows, known, findings)
+    check_doubts(rows, submission, findings)
+    check_facts(submission, rows, known, findings)
     card, weights = submission.codec, submission.codec.weights
     if told := UNCOUNTED.get(card.bit_source):
         findings.note(f"{card.name}: {told}: shown, never ranked with measured ones")
@@ -251,38 +244,3 @@ def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
             listed.add(name)
     for name in sorted(set(opened.members) - listed):
         findings.add(name, "only members that submission.json lists", name, _PACK)
-
-
-def is_ogg_opus(data: bytes) -> bool:
-    """Whether data begin as RFC 7845, section 3, requires: with an Ogg page of the Opus identification header alone."""
-    # RFC 3533: a page header of 27 bytes and one lacing value; RFC 7845: the first packet begins with OpusHead
-    return data.startswith(b"OggS") and data[28:36] == b"OpusHead"
-
-
-def _check_known(submission: Submission, rows: Sequence[ClipRow], known: Known, findings: Findings) -> None:
-    """Compare with what this side knows about the datasets."""
-    for position, dataset in enumerate(submission.datasets):
-        where = f"{SUBMISSION_NAME}: datasets.{position}.manifest_hash"
-        here = known(dataset.name) if submission.kind == "named" else None
-        if submission.kind == "custom":
-            findings.note(
-                f"{dataset.name}: a custom dataset: shown as custom, never ranked or compared with a named one"
-            )
-        elif here is None:
-            findings.note(f"{dataset.name}: not verified here, because the dataset is not prepared on this machine")
-        elif here.manifest_hash != dataset.manifest_hash:
-            fix = "prepare the current dataset and run again"
-            findings.add(where, f"{here.manifest_hash}, the {dataset.name} known here", dataset.manifest_hash, fix)
-        else:
-            if dataset.clips != len(here.categories):
-                place = f"{SUBMISSION_NAME}: datasets.{position}.clips"
-                findings.add(place, f"the {len(here.categories)} clips of {dataset.name}", dataset.clips, _PACK)
-            _check_clips(dataset.name, [row for row in rows if row.dataset == dataset.name], here, findings)
-
-
-def _check_clips(name: str, rows: Sequence[ClipRow], here: KnownDataset, findings: Findings) -> None:
-    for row in rows:
-        category: Any = here.categories.get(row.clip)
-        if category != row.category:
-            expected = f"a clip of {name}" if category is None else f"category {category}"
-            findings.add(f"{CLIPS_NAME}: {name}/{row.clip}", expected, row.category, "run again with this dataset")

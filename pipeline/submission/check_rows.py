@@ -23,14 +23,14 @@ _SLACK = 1e-6
 
 def check_magnitudes(rows: Sequence[ClipRow], findings: Findings) -> bool:
     """Find numbers so large that sums over them would overflow; whether there are none."""
-    faults = len(findings.problems) + findings.more
+    faults = findings.count
     for row in rows:
         fields = {name: getattr(row, name) for name in _NUMBERS}
         values = fields | {key: entry.value for key, entry in row.metrics.items()} | _probe_numbers(row)
         for name, value in values.items():
             if value is not None and abs(value) > LARGEST:
                 findings.add(f"clips.parquet: {row.dataset}/{row.clip}: {name}", f"at most {LARGEST:g}", value, _AGAIN)
-    return len(findings.problems) + findings.more == faults
+    return findings.count == faults
 
 
 def _probe_numbers(row: ClipRow) -> dict[str, float]:

@@ -205,6 +205,8 @@ def _refuse(runs: Sequence[_Run]) -> None:
             )
         if _is_changed(info):
             raise SubmissionError(f"{where}: run.json was changed: expected the card that was run; run it again")
+        if info.dataset.only is not None:
+            raise SubmissionError(f"{where}: its clips were chosen one by one: run the dataset, or a part by --limit")
         if not info.provenance:
             raise SubmissionError(f"{where}: expected a stamp of each stage in run.json, got none; run it again")
         if len(run.rows) != info.dataset.selected:

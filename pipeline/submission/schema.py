@@ -16,7 +16,7 @@ from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import Condition
-from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Name, Provenance
+from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Moment, Name, Provenance
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.tables import strict_json
@@ -132,7 +132,7 @@ class Submission(Record):
     """Version of this schema: 2 where ``vectors.parquet`` is there, which a program of version 1 cannot read."""
     kind: Literal["named", "custom"]
     """``named``: datasets of the benchmark. ``custom``: any others (own folders, own manifests), never ranked."""
-    created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
+    created: Moment
     """When the last stage of the last run began: ISO 8601, UTC."""
     submitter: Submitter | None = None
     """None for a file without a submitter; a leaderboard requires one."""

@@ -11,7 +11,7 @@ from codec_superb.metrics.results import BitSource, Estimate, Operations, Result
 from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Source
+from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
@@ -69,6 +69,7 @@ class BoardEntry:
     version: int
     received: str | None
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
     kind: str
     sampling_rate: int | None
     nominal_kbps: float | None
@@ -82,8 +83,13 @@ class BoardEntry:
     """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
     operations: Mapping[str, Operations] = field(default_factory=dict)
     """By dataset."""
+    card: CardFacts = NO_CARD
+    also: tuple[str, ...] = ()
+    """See :attr:`BoardRow.also`."""
     bit_source: BitSource = "measured"
     """Where its bitrates come from; those of published tables stand apart by their source."""
+    submitter_in_file: str = ""
+    """Whom the file names, in its own words."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
 
@@ -167,6 +173,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
         submission=entry.submission,
         received=entry.received,
         submitter=entry.submitter,
+        submitter_in_file=entry.submitter_in_file,
         sampling_rate=entry.sampling_rate,
         kind=entry.kind,
         open_weights=entry.open_weights,
@@ -174,7 +181,9 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
         undefined=most_undefined(figures),
         unranked="",
         applications=entry.applications_on(category, dataset),
-        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}",
+        card=entry.card,
+        also=entry.also,
+        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}/{'/'.join(entry.also)}",
     )
 
 

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
+from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
-from codec_superb.server.database.models import COUNTED, Account, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, Account, Codec, Result, Revision, Submission
+from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
+from codec_superb.web.rows import CardFacts
 
 _AT_ONCE = 100
 """Submissions of one query: a statement takes only so many parameters."""
@@ -32,13 +35,13 @@ def revision_number(session: Session) -> int:
 
 
 def counted_submissions(session: Session) -> dict[str, Counted]:
-    """Find the newest public submission of every codec on datasets of the benchmark, by codec name."""
+    """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
         select(Codec.name, Submission.id, Submission.status)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
-        # the last one of a codec stays in the dict: its newest version that counts
-        .order_by(Submission.codec_id, Submission.version)
+        # the last one of a codec stays in the dict
+        .order_by(Submission.codec_id, *STANDING)
     )
     return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
 
@@ -92,12 +95,13 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         title=card["title"],
         family=card["family"],
         source=head.status,
-        source_label=head.status,
+        source_label=head.status if head.status == "verified" else f"{head.status} by {head.account or ANONYMOUS}",
         source_url=None,
         submission=head.id,
         version=head.version,
         received=head.received.date().isoformat(),
-        submitter=head.submitter or head.account or "",
+        submitter=head.account or ANONYMOUS,
+        submitter_in_file=head.submitter,
         kind=card["kind"],
         sampling_rate=card["sampling_rate"],
         nominal_kbps=card["nominal_kbps"],
@@ -108,7 +112,15 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         definitions=head.metrics,
         applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
         operations=stored_operations(head.datasets or ()),
+        card=_card_facts(card),
     )
+
+
+def _card_facts(card: Mapping[str, Any]) -> CardFacts:
+    stated: dict[str, Any] = {
+        name: card.get(name) for name in CardFacts._fields if card.get(name) not in (None, NOT_STATED)
+    }
+    return CardFacts(**stated)
 
 
 def _claimed_tokens(card: Mapping[str, Any]) -> float | None:

@@ -20,12 +20,14 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
+from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
+from codec_superb.server.settings import DefaultSource
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import ProbeModel
+from codec_superb.web.rows import CardFacts, ProbeModel
 from codec_superb.web.site.board.choices import SourceFilter
 
 Numbers = NDArray[np.float64]
@@ -132,7 +134,10 @@ class ResultFrame:
             return most_undefined(figures)
         if key == "received":
             return None if entry.received is None else date.fromisoformat(entry.received).toordinal()
-        value = getattr(figures if key in CodecFigures._fields else entry, key)
+        if key in CardFacts._fields:
+            value = getattr(entry.card, key)
+        else:
+            value = getattr(figures if key in CodecFigures._fields else entry, key)
         return value
 
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
@@ -213,6 +218,8 @@ class Snapshot:
     """Newest public submission of each codec, by name."""
     before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     """Frames of the previous snapshot; each is dropped once the new frame has been made from it."""
+    preferred: DefaultSource = "runs"
+    """What the maintainer wants to be shown where nobody chose a source."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Cache of ``select`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
@@ -221,7 +228,9 @@ class Snapshot:
 
     @property
     def default_source(self) -> SourceFilter:
-        """The source that is shown by default."""
+        """The source that is shown where nobody chose one: as the maintainer wants, if there is anything of it."""
+        if self.preferred == "verified" and any(entry.source == "verified" for entry in self.runs):
+            return "verified"
         return "runs" if self.runs else "table3"
 
     def entries(self, source: SourceFilter) -> Sequence[BoardEntry]:
@@ -230,8 +239,8 @@ class Snapshot:
             return (*self.runs, *(entry for table in TABLES for entry in published_entries()[table]))
         if source == "runs":
             return self.runs
-        if source == "verified":
-            return [entry for entry in self.runs if entry.source == "verified"]
+        if source == "verified" or source == "self-reported":  # noqa: PLR1714 -- mypy narrows the type by it
+            return [entry for entry in self.runs if entry.source == source]
         return published_entries()[source]
 
     def frame(self, category: Category, dataset: str, source: SourceFilter) -> ResultFrame:
@@ -241,7 +250,10 @@ class Snapshot:
             found = self._frames.get(key)
             if found is None:
                 before = self.before.pop(key, None)
-                found = self._frames[key] = ResultFrame(category, dataset, self.entries(source), before)
+                entries = self.entries(source)
+                if source == "all":
+                    entries = united(entries, category, dataset)
+                found = self._frames[key] = ResultFrame(category, dataset, entries, before)
         return found
 
     def frames(self) -> dict[tuple[Category, str, SourceFilter], ResultFrame]:
@@ -259,7 +271,7 @@ class Snapshot:
         return found
 
 
-def load_snapshot(session: Session, before: Snapshot | None) -> Snapshot:
+def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultSource = "runs") -> Snapshot:
     """Read the current state; submissions that ``before`` holds are not read again, except their status.
 
     The revision is read first: should others write meanwhile, the state is newer than its number, and the next check
@@ -270,7 +282,7 @@ def load_snapshot(session: Session, before: Snapshot | None) -> Snapshot:
     kept = _kept_entries(before, dict(counted.values()))
     missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
     loaded = load_entries(session, missing)
-    return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {})
+    return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {}, preferred)
 
 
 def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, BoardEntry]:

@@ -58,8 +58,12 @@ async def page(
         names = pickers.codec_names(snapshot, drawn.state)
         page_context = public_page_context(request, drawn.title)
         return UnsentAnswer(
-            charts_page(page_context, drawn, pickers.pickers(snapshot, drawn.state), names, missing), HTML
-        )
+            charts_page(
+                page_context, drawn, pickers.pickers(snapshot, drawn.state), names, missing,
+                revision=str(snapshot.revision),
+            ),
+            HTML,
+        )  # fmt: skip
 
     return await cached(request, f"{chart}?{wanted.query()}", make, counted=True)
 

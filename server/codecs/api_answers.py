@@ -18,7 +18,7 @@ def summary(entry: BoardEntry) -> schemas.CodecSummary:
     return schemas.CodecSummary(
         name=entry.codec, title=entry.title, family=entry.family, kind=entry.kind, nominal_kbps=entry.nominal_kbps,
         bit_source=entry.bit_source, submission=entry.submission or "", version=entry.version, status=entry.source,
-        received=entry.received or "",
+        submitter=entry.submitter, received=entry.received or "",
         categories=[
             schemas.CategoryScore(
                 category=category, score=figures.score[0], kbps=figures.kbps, complete=figures.complete
@@ -37,13 +37,14 @@ def detail(found: FoundCodec) -> schemas.CodecDetail:
         name=view.name, title=view.title, family=view.family,
         card=measured.card.model_dump(mode="json") if measured else None,
         submission=_version(submission) if submission else None,
-        datasets=submission.document["datasets"] if submission else [],
+        datasets=[entry.model_dump(mode="json") for entry in measured.datasets] if measured else [],
         categories=[_category(each) for each in view.categories],
         samples=[_sample(submission.id, each) for each in view.samples] if submission else [],
         history=[
             schemas.CodecVersion(
                 submission=each.id, version=each.version, status=each.status, received=each.received,
-                submitter=each.submitter, reason=each.reason, custom=each.custom,
+                submitter=each.submitter, submitter_in_file=each.submitter_in_file, reason=each.reason,
+                custom=each.custom,
             )
             for each in view.history
         ],
@@ -54,7 +55,8 @@ def detail(found: FoundCodec) -> schemas.CodecDetail:
 def _version(submission: Submission) -> schemas.CurrentVersion:
     return schemas.CurrentVersion(
         submission=submission.id, version=submission.version, status=submission.status,
-        received=submission.received.isoformat(), submitter=submission.submitter, reason=submission.reason or "",
+        received=submission.received.isoformat(), submitter=submission.sender,
+        submitter_in_file=submission.submitter, reason=submission.reason or "",
         complete=submission.complete, file_sha256=submission.file_sha256, metrics=submission.metrics,
     )  # fmt: skip
 

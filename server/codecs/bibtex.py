@@ -52,11 +52,11 @@ def codec_citation(card: Card) -> Citation:
 
 
 def result_citation(submission: Submission, title: str, base_url: str, today: date) -> Citation:
-    """Cite the results: version, submitter, address and date of access."""
+    """Cite the results: version, account, address and date of access."""
     name = submission.codec.name
     fields = [
         # Braces within the braces: BibTeX takes the name as one and splits it nowhere.
-        ("author", f"{{{tex(submission.submitter)}}}" if submission.submitter else ""),
+        ("author", f"{{{tex(submission.account.name)}}}" if submission.account else ""),
         ("title", f"{{Codec-SUPERB leaderboard: {tex(title)}, results version {submission.version}}}"),
         ("year", str(submission.received.year)),
         ("month", submission.received.strftime("%b").lower()),

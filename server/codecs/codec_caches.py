@@ -19,6 +19,8 @@ class CodecCaches:
         """Figures as JSON, by submission, category, metric and dataset."""
         self.pictures = SingleFlightCache(100)
         """Spectrograms, by submission and number of the sample."""
+        self.heard = SingleFlightCache(400)
+        """Results of closed listening tests, by test."""
 
 
 def codec_caches(state: Any) -> CodecCaches:

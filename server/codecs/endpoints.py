@@ -13,13 +13,16 @@ from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
+from codec_superb.server.codecs.codec_caches import codec_caches
 from codec_superb.server.codecs.figures import distribution_figure, locales_figure, radar_figure, spokes_figure
 from codec_superb.server.codecs.pages import find
+from codec_superb.server.codecs.sample_endpoints import moderation_router
 from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import newest_results_or_not_found
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.listening_tests.summary import codec_lines
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.mseb.heat import Shown
@@ -27,6 +30,7 @@ from codec_superb.web.site.codec.page import codec_page
 
 router = APIRouter()
 router.include_router(sample_router)
+router.include_router(moderation_router)
 
 Name = Annotated[str, Path(description="Name of the configuration, such as `opus_12k`.")]
 CategoryChoice = Annotated[Category, Query(description="Category of the clips.")]
@@ -43,7 +47,8 @@ async def page(name: Name, request: Request) -> Response:
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
             view = find(request.app.state, session, snapshot, name).view
-        return UnsentAnswer(codec_page(public_page_context(request, view.title), view), HTML)
+            heard = codec_lines(session, name, codec_caches(request.app.state).heard)
+        return UnsentAnswer(codec_page(public_page_context(request, view.title), view, heard), HTML)
 
     return await cached(request, now().date().isoformat(), make)  # the day is in the citation
 
@@ -52,7 +57,8 @@ def _own_page(request: Request, name: str) -> Response:
     """Make the page in the frame of the logged-in moderator."""
     with database_of(request).transaction() as session:
         view = find(request.app.state, session, board_of(request).current, name).view
-    html = codec_page(page_context_of(request, view.title), view)
+        heard = codec_lines(session, name, codec_caches(request.app.state).heard)
+    html = codec_page(page_context_of(request, view.title), view, heard)
     return HTMLResponse(html, headers={"Cache-Control": "private, no-store"})
 
 

@@ -14,9 +14,10 @@ from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.picture import difference_picture, level_picture
 from codec_superb.server.codecs.spectrogram import NotDecodable, decode, levels
 from codec_superb.server.database.models import Submission
+from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import Refused
 from codec_superb.server.storage.clip_blocks import lengths
-from codec_superb.server.storage.samples import samples_of, stored_sound
+from codec_superb.server.storage.samples import stored_sound
 from codec_superb.web.site.codec.view import SampleView
 
 Picture = Literal["reference", "resynthesis", "difference"]
@@ -24,7 +25,7 @@ Picture = Literal["reference", "resynthesis", "difference"]
 
 def sample_views(session: Session, submission: Submission) -> list[SampleView]:
     """Describe the samples of a submission, with the axes of their spectrograms."""
-    listed = samples_of(submission)
+    listed = [Sample.model_validate(entry) for entry in credited(session, submission.document)["samples"]]
     known = {name: _lengths(session, submission, name, listed) for name in {entry.dataset for entry in listed}}
     views = []
     for number, entry in enumerate(listed):

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import COUNTED, PUBLIC, ClipBlock, Codec, Submission
+from codec_superb.server.database.models import COUNTED, PUBLIC, SHOWN, STANDING, ClipBlock, Codec, Submission
 
 
 def newest(session: Session, name: str) -> Submission | None:
-    """Find the newest public version of a codec's results that is not custom, with its results and its document."""
+    """Find the public version that stands for a codec, with its results and its document."""
     statement = (
         select(Submission)
         .join(Codec, Codec.id == Submission.codec_id)
         .where(Codec.name == name, COUNTED)
-        .order_by(Submission.version.desc())
+        .order_by(*(each.desc() for each in STANDING))
         .limit(1)
         .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
     )
@@ -32,12 +32,8 @@ def submission(session: Session, identity: str, *, also_hidden: bool) -> Submiss
 
 
 def history(session: Session, codec_id: int) -> Sequence[Submission]:
-    """List the versions that were decided on, newest first: public ones and withdrawn ones."""
-    statement = (
-        select(Submission)
-        .where(Submission.codec_id == codec_id, Submission.status != "pending")
-        .order_by(Submission.version.desc())
-    )
+    """List the versions that are or were public, newest first, without those that wait for a moderator again."""
+    statement = select(Submission).where(Submission.codec_id == codec_id, SHOWN).order_by(Submission.version.desc())
     return session.scalars(statement).all()
 
 

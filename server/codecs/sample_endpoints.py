@@ -17,9 +17,12 @@ from codec_superb.server.errors import NotFound
 from codec_superb.server.http.file_answers import answer, cache_control_of, sound_answer
 from codec_superb.server.people.access import Caller, Identity
 from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.sessions import Moderator
 from codec_superb.server.storage.samples import Side, sample, stored_sound
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
+
+moderation_router = APIRouter(prefix="/moderation")
 
 SubmissionId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a submission.")]
 Number = Annotated[int, Path(ge=0, le=10**6, description="Number of the sample, counted from 0.")]
@@ -67,6 +70,25 @@ def spectrogram(
         check_limit(request, caller, "computations")
     made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
     return answer(request, made[picture], "image/png", cache_control_of(found))
+
+
+@moderation_router.get("/{submission_id}/samples/{number}/spectrogram/{picture}.png", include_in_schema=False)
+def moderated_spectrogram(
+    submission_id: SubmissionId,
+    number: Number,
+    picture: Picture,
+    request: Request,
+    session: ReadTransaction,
+    moderator: Moderator,
+) -> Response:
+    """Send the same of a submission in any status to a moderator who is logged in."""
+    found = _visible(session, submission_id, moderator.identity)
+    chosen = sample(found, number)
+    key = (found.id, number)
+    made = codec_caches(request.app.state).pictures.get(
+        key, lambda: pictures(session, request.app.state.settings.files, found, chosen)
+    )
+    return answer(request, made[picture], "image/png", "private, no-store")
 
 
 def _visible(session: Session, submission_id: str, caller: Identity) -> Submission:

@@ -38,7 +38,9 @@ class CodecSummary(ApiModel):
     """Id of the newest public version of its results."""
     version: int
     status: str
-    """``published`` or ``verified``."""
+    """``self-reported`` or ``verified``."""
+    submitter: str
+    """Account that sent it, or ``anonymous``."""
     received: str
     """ISO date."""
     categories: list[CategoryScore]
@@ -105,6 +107,9 @@ class CodecVersion(ApiModel):
     received: str
     """ISO date."""
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for what is withdrawn."""
+    submitter_in_file: str
+    """Whom the file names, in its own words."""
     reason: str
     """The moderator's reason for accepting or withdrawing it."""
     custom: bool = False

@@ -20,7 +20,9 @@ from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import NotFound
+from codec_superb.server.private_sets.repository import rows_of
 from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository as submissions
@@ -43,6 +45,11 @@ from codec_superb.web.site.codec.view import (
 
 SpreadsOf = Callable[[Category], Sequence[Spread]]
 
+GAP = Mark(
+    "gap stands out",
+    "It scores less on a private dataset than codecs usually do: it may be fitted to the public one.",
+    "warning",
+)
 _LONGEST_NAME = 200
 """Longest name in characters that is compared with all codec names to suggest similar ones."""
 
@@ -81,7 +88,8 @@ def newest_results(session: Session, name: str) -> NewestResults | None:
     found = repository.newest(session, name) if len(name) <= _LONGEST_NAME and "\0" not in name else None
     if found is None:
         return None
-    datasets = tuple(SubmittedDataset.model_validate(entry) for entry in found.document["datasets"])
+    document = credited(session, found.document)
+    datasets = tuple(SubmittedDataset.model_validate(entry) for entry in document["datasets"])
     return NewestResults(found, Card.model_validate(found.card), datasets)
 
 
@@ -175,19 +183,22 @@ def view_of(
 ) -> CodecView:
     """Make the view of a codec with public results; ``spreads_of`` gives the quantiles of a category, kept or made."""
     submission, card = found.submission, found.card
+    private = rows_of(session, card.name)
     citations = [bibtex.codec_citation(card), bibtex.result_citation(submission, card.title, base_url, today)]
     return CodecView(
         name=card.name,
         title=card.title,
         family=card.family,
         summary=facts.summary(card),
-        marks=_marks(submission, card, imported=is_imported(stamp for of in found.datasets for stamp in of.provenance)),
+        marks=_marks(submission, card, imported=is_imported(stamp for of in found.datasets for stamp in of.provenance))
+        + ([GAP] if any(row.stands_out for row in private) else []),
         submission=SubmissionView(
             submission.id, submission.version, submission.status, submission.received.date().isoformat(),
-            submission.submitter, submission.complete,
+            submission.sender, submission.complete,
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        private=private,
         conditions=categories_of(submissions.under_conditions(session, card.name), [submission]),
         custom=custom_results(submission.document),
         applications=applications_of(found),
@@ -207,7 +218,8 @@ def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     marks = {
         "verified": Mark("verified", "The maintainers ran it again and found the same.", "good"),
         "self-reported": Mark(
-            "self-reported", "Submitted, and its numbers recomputed from its clip rows; not run again here."
+            f"self-reported by {submission.sender}",
+            "Its numbers were recomputed from its clip rows; not run again here.",
         ),
     }
     found = [marks[submission.status]]
@@ -251,7 +263,8 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
     return [
         VersionView(
             each.id, each.version, each.received.date().isoformat(), each.status,
-            each.submitter if each.status in PUBLIC else "",  # the submitter of a rejected file is not public
+            # who sent what was taken back is not public any more
+            *((each.sender, each.submitter) if each.status in PUBLIC else ("", "")),
             each.reason or "",
             each.decided.date().isoformat() if each.decided else "", before.get(each.id), each.custom, each.condition,
         )

@@ -24,6 +24,7 @@ from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.server.compare.repository import datasets_of, samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, ServerError
+from codec_superb.server.listening_tests.order import shuffled
 from codec_superb.server.storage.samples import Side, stored_sound
 from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
 
@@ -119,12 +120,12 @@ class BlindTestKey:
 
     def order(self) -> list[int]:
         """Order in which the clips are heard, as positions in ``clips``."""
-        return _shuffled(len(self.clips), self._stream("clips"))
+        return shuffled(range(len(self.clips)), self._stream("clips"))
 
     def versions(self, clip: int) -> list[int]:
         """Which submission stands behind X1, X2 … of a clip, as positions in ``submissions``."""
         identity = "\x1f".join(self.clips[clip].key)
-        return _shuffled(len(self.submissions), self._stream(identity))
+        return shuffled(range(len(self.submissions)), self._stream(identity))
 
     def _stream(self, *names: str) -> bytes:
         ids = [submission.id for submission in self.submissions]
@@ -195,12 +196,6 @@ def opened_address(key: str, token: str) -> tuple[list[str], str, int, int]:
 def _digest(key: str, *names: str) -> bytes:
     # Keyed: who knows the seed, which is in the address, cannot tell the order.
     return hmac.new(key.encode(), "\x1e".join([_SALT, *names]).encode(), sha256).digest()
-
-
-def _shuffled(length: int, bits: bytes) -> list[int]:
-    """Permute ``range(length)``: places are sorted by a SHA-256 of ``bits`` and the place, which is unbiased."""
-    # Not random.shuffle: its result for a seed may change with the version of Python.
-    return sorted(range(length), key=lambda place: sha256(bits + place.to_bytes(4, "big")).digest())
 
 
 def parse_choices(fields: Mapping[str, Any]) -> dict[int, int]:

@@ -15,8 +15,9 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggrega
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import COUNTED, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, ClipBlock, Codec, Result, Revision, Submission
 from codec_superb.server.database.results import to_summary
+from codec_superb.server.datasets.credits import credited
 from codec_superb.server.storage.clip_blocks import block_rows
 
 
@@ -38,7 +39,7 @@ def newest_public(session: Session, names: Collection[str]) -> dict[str, Submiss
         .join(Submission.codec)
         .where(Codec.name.in_(names), COUNTED)
         .options(joinedload(Submission.codec))
-        .order_by(Submission.version)
+        .order_by(*STANDING)
     )
     return {submission.codec.name: submission for submission in session.scalars(statement)}
 
@@ -51,7 +52,7 @@ def newest_of_families(session: Session, families: Collection[str]) -> list[Subm
         # as_string: JSON operators differ between SQLite and PostgreSQL.
         .where(Submission.card["family"].as_string().in_(families), COUNTED)
         .options(joinedload(Submission.codec))
-        .order_by(Submission.version)
+        .order_by(*STANDING)
     )
     newest = {submission.codec.name: submission for submission in session.scalars(statement)}
     return [newest[name] for name in sorted(newest)]
@@ -73,9 +74,9 @@ def datasets_of(session: Session, submissions: Collection[str]) -> dict[str, lis
 
 
 def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
-    """Return the listening samples that the submission's file carries, as its ``submission.json`` names them."""
-    statement = select(Submission.document["samples"]).where(Submission.id == submission)
-    return list(session.scalars(statement).one() or [])
+    """Return the listening samples that the submission's file carries, with the credits that this service knows."""
+    document = session.scalars(select(Submission.document).where(Submission.id == submission)).one()
+    return list(credited(session, document)["samples"])
 
 
 def results_with_rows(session: Session, submission: Submission) -> Results:

@@ -1,6 +1,7 @@
 """The tables as SQLAlchemy models. Only migrations create the schema; a test compares them with these classes.
 
-Tables of verification and of listening tests have modules of their own, imported here so that the metadata is whole.
+Tables of verification, of listening tests and of the board's history have modules of their own, imported here so that
+the metadata is whole.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, case
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from codec_superb.server.database.base import Base, now
+from codec_superb.server.database.history import BoardChange
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
 from codec_superb.server.database.verification import (
     Attestation,
@@ -22,13 +24,14 @@ from codec_superb.server.database.verification import (
 )
 
 __all__ = [
-    "Account", "Attestation", "AuditEntry", "Base", "ClipBlock", "Codec", "Dataset", "Family", "ListeningTest",
-    "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result", "Revision", "Stimulus",
-    "Submission", "Token", "VerificationJob", "VerificationKey", "now",
+    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "ClipBlock", "Codec", "Dataset", "Family",
+    "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result",
+    "Revision", "Stimulus", "Submission", "Token", "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 
 STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")
 """``pending`` came without a token and ``held`` with warnings: both wait for a moderator."""
+WAITING = ("pending", "held")
 PUBLIC = ("self-reported", "verified")
 """Statuses whose results anybody may see."""
 
@@ -70,9 +73,12 @@ class Codec(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
-    """Account that may submit results under the name; None for a name from an anonymous upload."""
+    """Account that may submit results under the name; None for one of the catalogue, or from an anonymous upload."""
+    skeleton: Mapped[str | None] = mapped_column(String(800), unique=True)
+    """The name with confusable letters folded (Unicode TR39); None for a name of the catalogue, and for one that only
+    anonymous uploads have."""
     title_skeleton: Mapped[str | None] = mapped_column(String(800), unique=True)
-    """The title of its newest version with confusable letters folded (Unicode TR39); None where nothing was public."""
+    """The same of the title of its newest version; None for a name of the catalogue, and where nothing was public."""
     created: Mapped[datetime] = mapped_column(default=now)
     owner: Mapped[Account | None] = relationship()
 
@@ -164,6 +170,8 @@ class Submission(Base):
     """Plausibility warnings for the moderator, ``{kind, where, text}`` each."""
     notes: Mapped[list[Any]]
     """Notes of the check."""
+    public_since: Mapped[datetime | None]
+    """When anybody could first see it; None for one that never was public, whose name is shown to moderators alone."""
     decided_by: Mapped[str | None] = mapped_column(String(200))
     decided: Mapped[datetime | None]
     reason: Mapped[str | None] = mapped_column(Text)
@@ -172,11 +180,22 @@ class Submission(Base):
     account: Mapped[Account | None] = relationship()
     results: Mapped[list[Result]] = relationship(back_populates="submission", order_by="Result.id")
 
+    @property
+    def sender(self) -> str:
+        """Name of the account that sent it, or ``anonymous``: who says so, whatever the file says."""
+        return self.account.name if self.account is not None else "anonymous"
+
 
 NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
 """Public submissions on datasets of the benchmark, clean or under a condition."""
 COUNTED = NAMED & (Submission.condition == "")
 """Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
+SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
+"""Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
+STANDING = (case((Codec.owner_id.is_(None) & (Submission.status == "verified"), 1), else_=0), Submission.version)
+"""Order of a codec's public submissions, joined with the codec, in which the last one stands for it: the newest.
+
+Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later."""
 
 
 class Result(Base):

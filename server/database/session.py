@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from sqlalchemy import Engine, create_engine, event, update
+from sqlalchemy import Engine, create_engine, event, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
-from codec_superb.server.database.models import Revision
+from codec_superb.server.database.models import BoardChange, Revision
 from codec_superb.server.errors import Unavailable
 
 _CHANGED = "public data changed"
@@ -81,6 +81,18 @@ def bump_revision(session: Session) -> None:
     # incremented in SQL, not read and written back: of two transactions at once none is lost
     session.execute(update(Revision).values(number=Revision.number + 1))
     session.info[_CHANGED] = True
+
+
+def record_change(session: Session, submission_id: str, status: str) -> None:
+    """Count the change of a submission's public status, and write down at which revision it was made.
+
+    Called as :func:`bump_revision` is; a status that is not public says that it was taken back.
+    """
+    bump_revision(session)
+    # whoever has counted holds the row until the end of the transaction: nobody else reads the same number
+    number = session.scalars(select(Revision.number)).one()
+    session.add(BoardChange(revision=number, submission_id=submission_id, status=status))
+    session.flush()
 
 
 def database_of(request: Request) -> Database:

@@ -41,7 +41,7 @@ class Attestation(Base):
     fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     """Of the key that signed it."""
     sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    """Of the file, as it was received."""
+    """Of what was signed: a file that is written otherwise is the same attestation."""
     agrees: Mapped[bool]
     """Whether every clip that was run again came out as submitted, within the stated tolerances."""
     document: Mapped[dict[str, Any]]
@@ -67,8 +67,8 @@ class VerificationJob(Base):
     state: Mapped[str] = mapped_column(String(16), default="queued")
     nonce: Mapped[str] = mapped_column(String(64))
     """Drawn when the job is made: with the file's hash it decides which clips are run; no submitter could know it."""
-    clips: Mapped[int]
-    """Clips to run again; 0 for all."""
+    clips: Mapped[int | None]
+    """Clips of each dataset to run again; 0 for all, None for as many as catch a cheat (``docs/verification.md``)."""
     attempts: Mapped[int] = mapped_column(default=0)
     worker: Mapped[str] = mapped_column(String(200), default="")
     """Who has it: machine and process."""
@@ -93,23 +93,28 @@ class PrivateDataset(Base):
     path: Mapped[str] = mapped_column(Text)
     """Where the worker finds the clips; never shown."""
     commitment: Mapped[str] = mapped_column(String(64))
-    """SHA-256 over the salted hash of its manifest: shows later that it was not changed, and tells nothing now."""
+    """SHA-256 over salt and manifest hash: shows later that it was not changed, and tells nothing now."""
     salt: Mapped[str] = mapped_column(String(64))
     """Secret until the dataset is retired and opened."""
+    manifest_hash: Mapped[str] = mapped_column(String(64))
+    """Secret as long: a guess at the clips could be held against it."""
     counts: Mapped[dict[str, Any]]
     """Category to number of clips."""
     seconds: Mapped[dict[str, Any]]
-    """Category to seconds of sound."""
+    """Category to whole seconds of sound, of categories with enough clips to be shown."""
     compared_with: Mapped[str] = mapped_column(String(200))
     """The public dataset beside whose scores its own are shown."""
     rotates: Mapped[datetime | None]
     """When another set takes its place."""
     added: Mapped[datetime] = mapped_column(default=now)
     retired: Mapped[datetime | None]
+    """Since when nothing is run on it."""
+    opened: Mapped[datetime | None]
+    """Since when anybody may see salt and manifest hash."""
 
 
 class PrivateResult(Base):
-    """Aggregates of a submission's codec on a private dataset; of single clips nothing is kept in the database."""
+    """The score of a submission's codec in one category of a private dataset; of single clips nothing is kept."""
 
     __tablename__ = "private_results"
     __table_args__ = (UniqueConstraint("submission_id", "private_dataset_id", "category"),)
@@ -119,9 +124,9 @@ class PrivateResult(Base):
     private_dataset_id: Mapped[int] = mapped_column(ForeignKey("private_datasets.id"), index=True)
     category: Mapped[str] = mapped_column(String(16))
     summary: Mapped[dict[str, Any]]
-    """Fields of :class:`~codec_superb.metrics.results.ResultSummary`."""
+    """``clips``, ``complete``, ``score``, ``low``, ``high``: all that is kept, rounded to what visitors see."""
     gap: Mapped[float | None]
-    """Public score minus private score."""
+    """Public score minus private score, rounded alike; None where one of the two is incomplete or has no score."""
     gap_low: Mapped[float | None]
     gap_high: Mapped[float | None]
     added: Mapped[datetime] = mapped_column(default=now)

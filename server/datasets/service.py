@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, undefer
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.manifest import Manifest, PackagesSource
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset, shipped_clips
 from codec_superb.server.database.models import Dataset
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.datasets.clips import pack_clips, unpack_clips
@@ -23,7 +23,7 @@ from codec_superb.server.errors import BadRequest
 from codec_superb.server.people.audit import record
 
 BUILTIN = ("mini",)
-"""Datasets whose manifest contains hash and clips of the prepared dataset."""
+"""Datasets whose manifest contains hash and clips of the prepared dataset; the facts of the clips lie beside it."""
 COMMAND_LINE = "command line"
 """Actor in the audit log for commands of a maintainer."""
 
@@ -48,7 +48,12 @@ def known(session: Session, name: str) -> KnownDataset | None:
     """
     statement = select(Dataset).where(Dataset.name == name, Dataset.current).options(undefer(Dataset.clips))
     row = session.scalars(statement).one_or_none()
-    return None if row is None else KnownDataset(row.manifest_hash, unpack_clips(row.clips))
+    return None if row is None else known_state(row)
+
+
+def known_state(row: Dataset) -> KnownDataset:
+    """Return what is known of one state of a dataset; its clips must have been loaded."""
+    return KnownDataset(row.manifest_hash, unpack_clips(row.clips))
 
 
 def packed_states(session: Session) -> dict[str, tuple[str, bytes]]:
@@ -62,7 +67,7 @@ def add(session: Session, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> 
 
     A known state becomes current again, with the given descriptions. Raises BadRequest for a dataset without clips.
     """
-    if not facts.known.categories:
+    if not facts.known.clips:
         raise BadRequest(f"{facts.name}: expected a dataset with clips, got none")
     wanted = _values(facts)
     row = session.scalars(
@@ -93,8 +98,7 @@ def ensure_builtin(session: Session) -> None:
     """
     for name in BUILTIN:
         facts = facts_of_manifest(load_manifest(name))
-        hashes = session.scalars(select(Dataset.manifest_hash).where(Dataset.name == name, Dataset.current)).all()
-        if hashes == [facts.known.manifest_hash]:
+        if known(session, name) == facts.known:
             continue
         try:
             # a savepoint: in PostgreSQL a failed statement ends the whole transaction otherwise
@@ -105,7 +109,7 @@ def ensure_builtin(session: Session) -> None:
 
 
 def facts_of_manifest(manifest: Manifest) -> DatasetFacts:
-    """Read hash and clips from a manifest that contains both.
+    """Read hash and clips from a manifest that contains both, and the facts of the clips from the file beside it.
 
     Raises BadRequest for a manifest without them, whose dataset must be prepared first.
     """
@@ -115,24 +119,25 @@ def facts_of_manifest(manifest: Manifest) -> DatasetFacts:
             f"{manifest.name}: expected a manifest that lists its clips and their hash; prepare or index the dataset "
             f"on this machine, then: codec-superb admin datasets add {manifest.name}"
         )
-    categories = {clip.id: group.category for group in source.groups for clip in group.clips}
+    clips = {clip.id: KnownClip(group.category) for group in source.groups for clip in group.clips}
+    clips |= shipped_clips(manifest.name)
     return DatasetFacts(
         name=manifest.name,
         title=manifest.title,
         licence=manifest.licence,
-        known=KnownDataset(source.manifest_hash, categories),
+        known=KnownDataset(source.manifest_hash, clips),
         homepage=manifest.homepage,
         citation=manifest.citation,
     )
 
 
 def _values(facts: DatasetFacts) -> dict[str, object]:
-    counts = Counter(facts.known.categories.values())
+    counts = Counter(clip.category for clip in facts.known.clips.values())
     return {
         "title": facts.title,
         "licence": facts.licence,
         "homepage": facts.homepage,
         "citation": facts.citation,
         "counts": {category: counts[category] for category in CATEGORIES if counts[category]},
-        "clips": pack_clips(facts.known.categories),
+        "clips": pack_clips(facts.known.clips),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,7 +15,8 @@ LIMIT = 65_536
 """Largest body in bytes outside of uploads."""
 UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
 """Paths whose endpoints stream the body, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
-_WORDS = f"expected a body of at most {LIMIT} bytes; files are sent to {' or '.join(sorted(UPLOADS))}"
+LARGER = MappingProxyType({"/api/v1/attestations": 1_000_000})
+"""Limits of paths that take larger JSON: an attestation of some 5,000 clips."""
 
 
 class BodyLimit:
@@ -29,8 +32,9 @@ class BodyLimit:
             return
         declared = dict(scope["headers"]).get(b"content-length", b"")
         # refused by its head, before anything is read; a chunked body has no length and is counted below
-        if declared.isdigit() and int(declared) > LIMIT:
-            await answer(Request(scope), TooLarge(_WORDS))(scope, receive, send)
+        limit = LARGER.get(scope["path"], LIMIT)
+        if declared.isdigit() and int(declared) > limit:
+            await answer(Request(scope), TooLarge(_words(limit)))(scope, receive, send)
             return
         read = 0
 
@@ -38,8 +42,12 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > LIMIT:  # FastAPI turns other exceptions raised while it reads a body into a 400
-                raise HTTPException(TooLarge.status, _WORDS)
+            if read > limit:  # FastAPI turns other exceptions raised while it reads a body into a 400
+                raise HTTPException(TooLarge.status, _words(limit))
             return message
 
         await self.app(scope, counting, send)
+
+
+def _words(limit: int) -> str:
+    return f"expected a body of at most {limit} bytes; files are sent to {' or '.join(sorted(UPLOADS))}"

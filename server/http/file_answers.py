@@ -42,7 +42,7 @@ def sound_answer(request: Request, content: bytes, cache_control: str) -> Respon
     return sound_in_parts(content, wanted, {"ETag": tag, "Cache-Control": cache_control})
 
 
-def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> Response:
+def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str], media_type: str = "audio/ogg") -> Response:
     """Answer with a sound, or with the byte range ``wanted``, a header ``Range`` (RFC 9110, section 14.2).
 
     Several ranges, another unit and invalid ranges get the whole sound; a range beyond the end gets 416 with the
@@ -52,14 +52,14 @@ def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> R
     asked = _RANGE.fullmatch(wanted.strip())
     # RFC 9110, 14.2: a Range that is not understood is ignored, and the whole is sent
     if asked is None or not any(asked.groups()) or (asked[1] and asked[2] and int(asked[1]) > int(asked[2])):
-        return Response(content, media_type="audio/ogg", headers=own)
+        return Response(content, media_type=media_type, headers=own)
     span = _span(asked[1], asked[2], len(content))
     if span is None:
         # RFC 9110, 15.5.17: with the length, so that the client can ask again
         return Response(status_code=416, headers=own | {"Content-Range": f"bytes */{len(content)}"})
     first, last = span
     own |= {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
-    return Response(content[first : last + 1], 206, own, "audio/ogg")
+    return Response(content[first : last + 1], 206, own, media_type)
 
 
 def _span(first: str, last: str, length: int) -> tuple[int, int] | None:

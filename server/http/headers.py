@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from codec_superb.server.http.hosts import relative
 from codec_superb.server.people.sessions import cookie_name
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.assets import asset, asset_url
@@ -88,7 +89,7 @@ class SecurityHeaders:
 
     def _completed(self, given: Iterable[Header], *, personal: bool) -> list[Header]:
         """Add missing headers; those of the application are kept."""
-        headers = list(given)
+        headers = [(name, relative(value) if name.lower() == b"location" else value) for name, value in given]
         named = {name.lower(): value for name, value in headers}
         headers += [(name, value) for name, value in self._headers if name not in named]
         if personal and b"immutable" not in named.get(b"cache-control", b""):
@@ -109,15 +110,16 @@ def _style_sources() -> tuple[str, str]:
     """Return the sources for ``style-src-elem`` and ``style-src-attr``: hashes of what plotly.js writes at run time.
 
     Found in Chromium with every kind of chart of the site: an empty ``<style>`` that it fills through the CSS object
-    model, which CSP does not restrict; the style sheet of its map library, set when it is loaded; and on images (heat
-    maps) a style attribute with all vendor spellings of pixelated rendering. A hash allows exactly that text, so that
-    injected styles are still blocked, which ``'unsafe-inline'`` would not do.
+    model, which CSP does not restrict; the style sheet of its map library, set when it is loaded; on images (heat maps)
+    a style attribute with all vendor spellings of pixelated rendering; and in hover texts one for each ``<b>``. A hash
+    allows exactly that text, so that injected styles are still blocked, which ``'unsafe-inline'`` would not do.
     """
     plotly = asset(asset_url("plotly.js").rsplit("/", 1)[-1])
     assert plotly is not None
     sheets = sorted({single or double for single, double in _SHEET.findall(plotly.content)})
     pixels = "".join(f"image-rendering: {value}; " for value in _RENDERINGS).encode()
-    return " ".join(map(_source, (b"", *sheets))), " ".join(("'unsafe-hashes'", _source(b""), _source(pixels)))
+    attributes = (_source(text) for text in (b"", pixels, b"font-weight:bold"))
+    return " ".join(map(_source, (b"", *sheets))), " ".join(("'unsafe-hashes'", *attributes))
 
 
 def _source(style: bytes) -> str:

@@ -19,11 +19,14 @@ import anyio
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
-from codec_superb.server.ingest.fork_server import OUT_OF_MEMORY
+from codec_superb.server.ingest.fork_server import OUR_FAULT, OUT_OF_MEMORY
 from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, InvalidOutcome, read_outcome
+from codec_superb.server.ingest.sandbox import offered
 from codec_superb.server.ingest.task import write_task
-from codec_superb.server.settings import Settings
+from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.settings import PREFIX, Settings
 
+_LOG = get_logger(__name__)
 MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 60.0
@@ -44,6 +47,7 @@ class Checker:
         self._slots = anyio.Semaphore(settings.check_workers)
         self._lock = threading.Lock()
         self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings)
+        _LOG.info("checks of submissions", confined_by=str(offered()))
 
     @property
     def pid(self) -> int | None:
@@ -89,7 +93,7 @@ class Checker:
             count = len(outcome.problems) + outcome.more
             raise Refused(
                 f"the submission has {count} problem{'s' if count > 1 else ''}"
-                + (f", of which the first {len(outcome.problems)} are listed" if outcome.more else ""),
+                + (", of which one of each kind is listed" if outcome.more else ""),
                 problems=[problem.model_dump() for problem in outcome.problems],
             )
         return checked
@@ -116,6 +120,9 @@ class Checker:
         code = None if status is None else os.waitstatus_to_exitcode(status)
         if code is None or code in {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}:
             raise self._limit_refusal(f"more than {self._settings.check_seconds:g} s of checking")
+        if code == OUR_FAULT:
+            _LOG.error("a check could not be confined, or could not import what it needs", confined_by=str(offered()))
+            raise Unavailable("submissions cannot be checked right now; the reason is in the log of the service")
         if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
             raise self._limit_refusal(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
         raise self._limit_refusal(f"a check that ended with code {code}")
@@ -143,8 +150,7 @@ class Checker:
 
 def _without_service_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without the service's settings: the process that reads untrusted files gets no secrets."""
-    prefix = Settings.model_config.get("env_prefix", "")
-    return {name: value for name, value in environment.items() if not name.startswith(prefix)}
+    return {name: value for name, value in environment.items() if not name.upper().startswith(PREFIX)}
 
 
 class _ForkServerGone(Exception):

@@ -9,9 +9,11 @@ from fastapi import APIRouter, Request, Response
 
 from codec_superb.server.http.error_answers import error_responses
 from codec_superb.server.ingest.callers import caller_of, count_upload
+from codec_superb.server.ingest.places import places_of
 from codec_superb.server.ingest.receive import FORM, RAW, receive
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
+from codec_superb.server.people.limits import sender
 
 router = APIRouter()
 
@@ -51,7 +53,8 @@ async def upload(request: Request, response: Response) -> Receipt:
     caller = await run_sync(caller_of, request)
     check_permission(settings, caller)
     count_upload(request, caller)
-    async with receive(request, settings) as received:
-        receipt, new = await ingest(request.app, received, caller)
+    with places_of(request.app).hold(sender(request, caller), known=not caller.anonymous):
+        async with receive(request, settings) as received:
+            receipt, new = await ingest(request.app, received, caller)
     response.status_code = 201 if new else 200
     return receipt

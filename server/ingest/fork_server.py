@@ -2,7 +2,8 @@
 
 A child lives for one file, so a hostile file cannot affect the next, and it starts in milliseconds because modules are
 already imported. It gets four open descriptors (upload, task, result, a socket for its exit status) and no paths;
-rlimits end it when it exceeds time, memory or file size. This program starts no threads, because it forks.
+rlimits end it when it exceeds time, memory or file size, and where the kernel has Landlock or seccomp it can open
+nothing else, late imports included. This program starts no threads, because it forks.
 
 Started as a file, with nothing but the standard library, by :mod:`codec_superb.server.ingest.checker`.
 """
@@ -23,6 +24,8 @@ from typing import NoReturn
 
 OUT_OF_MEMORY = 77
 """Exit code of a child that could not get memory; a library may end it by a signal instead."""
+OUR_FAULT = 78
+"""Exit code of a child that the kernel did not confine although it offers to, or that lacks what it may not open."""
 FILES = 4
 NICENESS = 10
 """Niceness of a check, so that pages are served first."""
@@ -60,6 +63,7 @@ def main(arguments: list[str]) -> None:
     sys.path[:] = settings["path"]
     limits = Limits(**settings["limits"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service handles Ctrl-C and ends this process
+    import codec_superb.server.ingest.sandbox  # noqa: F401 -- for the children
     from codec_superb.server.ingest.examine import warm_up
 
     warm_up()
@@ -137,12 +141,19 @@ class _ForkServer:
             os.close(files[-1])
             self._limits.apply()
             from codec_superb.server.ingest.examine import run
+            from codec_superb.server.ingest.sandbox import confine
 
             with open(files[0], "rb") as file, open(files[1], "rb") as task, open(files[2], "wb") as result:  # noqa: PTH123
+                code = OUR_FAULT
+                confine()
+                code = 1
                 run(file, task, result)
             code = 0
         except MemoryError:
             code = OUT_OF_MEMORY
+        except (ImportError, PermissionError):
+            code = OUR_FAULT
+            traceback.print_exc()
         except BaseException:  # noqa: BLE001 -- the end of this process, whatever it was
             traceback.print_exc()
         finally:

@@ -12,7 +12,7 @@ from codec_superb.server.errors import BadRequest
 FIELD_LIMIT = 2000
 """Most bytes of a field other than the file."""
 PARTS = 10
-FILE = "file"
+FILE, TOKEN = "file", "token"
 _BOUNDARY = 70
 """Characters that RFC 2046 allows."""
 
@@ -87,6 +87,9 @@ class FormReader:
             if self.has_file:
                 raise BadRequest("expected one file at a time, got two")
             self.has_file = True
+        elif self._name == TOKEN and self.has_file:
+            # it is looked at before the file is received
+            raise BadRequest(f"expected the field {TOKEN!r} before the file, got it behind; send it first")
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         if self._name == FILE:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, ServerError
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.receive import Upload
+from codec_superb.server.ingest.receive import Upload, new_upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, receipt_of_file, store
 from codec_superb.server.people.access import Identity
@@ -35,16 +34,17 @@ def take_file(
 ) -> tuple[Receipt, bool]:
     """Check and store a copy of ``path``; return its receipt and whether it is new.
 
-    ``public`` as in ``check_admission``. Raises Refused with all problems, Conflict for a codec's name of another
-    account, TooLarge, and BadRequest for a file that cannot be read.
+    ``public`` as in ``check_admission`` and :func:`~codec_superb.server.ingest.service.store`. Raises Refused with all
+    problems, Conflict for names of others, TooLarge, and BadRequest for a file that cannot be read.
     """
-    upload = Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
+    upload = new_upload(settings)
     try:
         _copy(path, upload)
-        known = receipt_of_file(database, settings, upload.sha256)
+        known = receipt_of_file(database, settings, upload.sha256, caller)
         if known:
             return known, False
-        return store(database, settings, upload, check(database, checker, upload, public=public), caller)
+        checked = check(database, checker, upload, public=public)
+        return store(database, settings, upload, checked, caller, public=public)
     finally:
         upload.discard()
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.errors import ServerError
 from codec_superb.server.ingest.callers import bearer, count_upload
+from codec_superb.server.ingest.form import TOKEN
+from codec_superb.server.ingest.places import places_of
 from codec_superb.server.ingest.receive import receive
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
 from codec_superb.server.people.access import ANONYMOUS, Identity
+from codec_superb.server.people.limits import sender
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.page import render
@@ -36,13 +41,20 @@ async def send(request: Request) -> HTMLResponse:
 
 
 async def _take(request: Request) -> tuple[Receipt, bool]:
-    """Receive first: the token is a field of the same form. The address is rate-limited before anything is received."""
+    """Look at the token, a field of the same form, when the file begins: the rest comes only from who may send it."""
     settings: Settings = request.app.state.settings
-    count_upload(request, Identity(None, ANONYMOUS))
-    async with receive(request, settings) as received:
-        caller = await run_sync(bearer, request, received.fields.get("token", ""))
-        check_permission(settings, caller)
-        return await ingest(request.app, received, caller)
+    caller = Identity(None, ANONYMOUS)
+    with places_of(request.app).hold(sender(request, caller), known=False) as place:
+
+        async def admit(fields: Mapping[str, str]) -> None:
+            nonlocal caller
+            caller = await run_sync(bearer, request, fields.get(TOKEN, ""))
+            check_permission(settings, caller)
+            count_upload(request, caller)
+            place.belongs_to(sender(request, caller), known=not caller.anonymous)
+
+        async with receive(request, settings, admit) as received:
+            return await ingest(request.app, received, caller)
 
 
 def _page(

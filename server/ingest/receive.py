@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -18,15 +19,15 @@ from starlette.requests import ClientDisconnect
 from codec_superb.server.errors import BadRequest, TooLarge, Unavailable
 from codec_superb.server.ingest.form import FormReader
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import hold_off_cleaning
 
 RAW = ("application/zip", "application/octet-stream", "application/x-zip-compressed")
 FORM = "multipart/form-data"
-IDLE = 60.0
-"""Seconds without a byte after which an upload is given up."""
-SLOWEST = 10_000
-"""Bytes a second below which an upload is aborted, so that slow senders do not occupy all places."""
-AT_ONCE = 64
-"""Uploads that one process receives at the same time."""
+PART, WINDOW = 200_000, 20.0
+"""Bytes that must come within so many seconds of waiting for them, again and again, to the end of the upload: a mean
+since its beginning would let a sender that began fast keep its place for hours."""
+LONGEST = 1800.0
+"""Seconds that an upload may take in all."""
 _BUFFER = 1 << 20
 _FORM_MARGIN = 100_000
 """Bytes that a form may have besides its file."""
@@ -38,12 +39,12 @@ class Upload:
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
         self.size = 0
-        self.fields: Mapping[str, str] = {}
-        """Other fields of the form that it came with."""
         self._limit = limit
         self._hash = hashlib.sha256()
         self._pending = bytearray()
         self.file: BinaryIO = path.open("x+b")
+        # until it is closed, by this process or its end: an unlocked file is a left-over
+        fcntl.flock(self.file, fcntl.LOCK_EX)
 
     @property
     def sha256(self) -> str:
@@ -87,43 +88,54 @@ def too_large(limit: int) -> TooLarge:
     )
 
 
+Admit = Callable[[Mapping[str, str]], Awaitable[None]]
+"""Called with the fields of a form when its file begins; raises where the sender may not send it."""
+
+
 @asynccontextmanager
-async def receive(request: Request, settings: Settings) -> AsyncIterator[Upload]:
+async def receive(request: Request, settings: Settings, admit: Admit | None = None) -> AsyncIterator[Upload]:
     """Receive the body of a request, a zip or a form with the field ``file``; discard it when the block ends.
 
-    A caller that keeps the file moves it inside the block. Raises BadRequest, TooLarge, or Unavailable where the disk
-    or this process has no room.
+    A caller that keeps the file moves it inside the block. Raises BadRequest, TooLarge, Unavailable where the disk
+    has no room, and what ``admit`` raises.
     """
-    state = request.app.state
-    if getattr(state, "receiving", 0) >= AT_ONCE:
-        raise Unavailable(f"expected fewer than {AT_ONCE} uploads at once; try again", headers={"Retry-After": "10"})
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > settings.upload_limit + _FORM_MARGIN:
         raise too_large(settings.upload_limit)
-    state.receiving = getattr(state, "receiving", 0) + 1
     try:
-        upload = Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
+        # in a thread: it waits while another process removes left-overs
+        upload = await run_sync(new_upload, settings)
         try:
-            await _fill(request, upload, settings.upload_limit + _FORM_MARGIN)
+            await _fill(request, upload, settings.upload_limit + _FORM_MARGIN, admit)
             yield upload
         finally:
             upload.discard()
     except OSError as error:
         raise Unavailable(f"the upload cannot be stored: {error.strerror or error}; try again later") from error
-    finally:
-        state.receiving -= 1
 
 
-async def _fill(request: Request, upload: Upload, body_limit: int) -> None:
+def new_upload(settings: Settings) -> Upload:
+    """Begin a file in ``incoming``, which is removed at the next start of a service unless its process lives."""
+    with hold_off_cleaning(settings):
+        return Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
+
+
+async def _fill(request: Request, upload: Upload, body_limit: int, admit: Admit | None) -> None:
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         form = FormReader(content_type, upload.take)
-        await _pass_on(request, upload, form, body_limit)
+        async for data in _pieces(request, body_limit):
+            form.feed(data)
+            if form.has_file and admit is not None:
+                await admit(form.fields)
+                admit = None
+            await _store_due(upload)
         form.finish()
-        upload.fields = form.fields
     elif kind in RAW:
-        await _pass_on(request, upload, None, body_limit)
+        async for data in _pieces(request, body_limit):
+            upload.take(data)
+            await _store_due(upload)
     else:
         raise BadRequest(f"expected Content-Type {FORM} with the field 'file', or application/zip; got {kind[:80]!r}")
     if not upload.size:
@@ -131,24 +143,34 @@ async def _fill(request: Request, upload: Upload, body_limit: int) -> None:
     await run_sync(upload.finish)
 
 
-async def _pass_on(request: Request, upload: Upload, form: FormReader | None, body_limit: int) -> None:
-    """Take the body piece by piece; disk and hash work in a thread, a megabyte at a time."""
-    stream, total, began = request.stream(), 0, anyio.current_time()
+async def _store_due(upload: Upload) -> None:
+    """Hash and write in a thread, a megabyte at a time."""
+    if upload.due:
+        await run_sync(upload.store)
+
+
+async def _pieces(request: Request, body_limit: int) -> AsyncIterator[bytes]:
+    """Yield the body as it comes. Raises BadRequest for one that comes too slowly or breaks off, TooLarge."""
+    stream, began = request.stream(), anyio.current_time()
+    total, missing, patience = 0, PART, WINDOW
     while True:
+        asked = anyio.current_time()
         try:
-            with anyio.fail_after(IDLE):
+            with anyio.fail_after(min(patience, LONGEST - (asked - began))):
                 data = await anext(stream, None)
         except TimeoutError:
-            raise BadRequest(f"expected the next bytes within {IDLE:g} s; send the file again") from None
+            raise BadRequest(
+                f"expected {PART / 1000:g} kB within each {WINDOW:g} s, and the whole file within "
+                f"{LONGEST / 60:g} minutes; send the file again on a faster line"
+            ) from None
         except ClientDisconnect:
             raise BadRequest("the connection ended before the file did") from None
         if data is None:
             return
-        total += len(data)
-        if (anyio.current_time() - began - IDLE) * SLOWEST > total:
-            raise BadRequest(f"expected at least {SLOWEST / 1000:g} kB a second; send the file again on a faster line")
+        total, missing = total + len(data), missing - len(data)
+        # only time of waiting for the sender counts, not that of the disk
+        patience = patience - (anyio.current_time() - asked) if missing > 0 else WINDOW
+        missing = missing if missing > 0 else PART
         if total > body_limit:  # the limit includes the other parts of a form
             raise TooLarge(f"expected a request of at most {body_limit / 1e6:g} MB")
-        upload.take(data) if form is None else form.feed(data)
-        if upload.due:
-            await run_sync(upload.store)
+        yield data

@@ -18,7 +18,8 @@ class Receipt(ApiModel):
     version: int
     """Of this codec's results here, counted from 1."""
     status: Status
-    """``pending`` waits for a moderator; ``published`` is on the leaderboard."""
+    """``pending`` and ``held`` wait for a moderator, the second because of its warnings; ``self-reported`` and
+    ``verified`` are on the leaderboard."""
     url: str
     """Page of the submission; there is none for the public while it is pending."""
     datasets: list[str]
@@ -34,4 +35,6 @@ class Receipt(ApiModel):
     notes: list[str]
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]
-    """What a moderator should look at: ``{kind, where, text}`` each."""
+    """What a moderator should look at: ``{kind, where, text, holds}`` each; one that ``holds`` is why it is held."""
+    reason: str | None = None
+    """Why a moderator held it, rejected it or took it back, or its account withdrew it."""

@@ -12,16 +12,17 @@ from fastapi import FastAPI
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.models import Codec, Submission, now
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
-from codec_superb.server.errors import Conflict, ServerError, Unavailable
+from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.plausibility import holds, warnings_for
+from codec_superb.server.names.claims import check_names, claim_codec, claim_public_names
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
@@ -58,7 +59,7 @@ async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Recei
     settings: Settings = app.state.settings
     database: Database = app.state.database
     checker: Checker = app.state.checker
-    known = await run_sync(receipt_of_file, database, settings, upload.sha256)
+    known = await run_sync(receipt_of_file, database, settings, upload.sha256, caller)
     if known is not None:
         return known, False
     async with AsyncExitStack() as turn:
@@ -69,11 +70,11 @@ async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Recei
     return await run_sync(store, database, settings, upload, checked, caller)
 
 
-def receipt_of_file(database: Database, settings: Settings, sha256: str) -> Receipt | None:
-    """Return the receipt of a file that is stored already, by its hash."""
+def receipt_of_file(database: Database, settings: Settings, sha256: str, caller: Identity) -> Receipt | None:
+    """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over."""
     with database.transaction() as session:
         found = repository.by_hash(session, sha256)
-        return None if found is None else receipt(found, settings)
+        return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
 
 
 def check(database: Database, checker: Checker, upload: Upload, *, public: bool = True) -> Checked:
@@ -87,45 +88,65 @@ def check(database: Database, checker: Checker, upload: Upload, *, public: bool 
 
 
 def store(
-    database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity
+    database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool = True
 ) -> tuple[Receipt, bool]:
     """Move the file to its place, then record it in the database with everything computed from it.
 
-    Killed in between, a file without a row is left, which the next start removes and the client's retry replaces.
+    Killed in between, a file without a row is left, which the next start removes and the client's retry replaces. On a
+    board that is not ``public`` names are not compared, and nothing waits for a moderator.
     """
     accepted = checked.outcome.accepted
     assert accepted is not None  # the checker raises otherwise
-    with database.transaction() as session:
-        check_name(session, accepted.submission.codec.name, caller)
+    if public:
+        with database.transaction() as session:
+            check_names(session, accepted.submission.codec, caller)
     with hold_off_cleaning(settings):
         move_in(settings, upload.path, upload.sha256)
         for _ in range(_ATTEMPTS):
             try:
                 with database.transaction(write=True) as session:
-                    return _name(session, settings, upload, checked, caller)
-            except IntegrityError:  # another request stored the file, the codec or the version at the same moment
+                    return _name(session, settings, upload, checked, caller, public=public)
+            except IntegrityError:  # another request stored the file, the codec, a name or the version meanwhile
                 continue
     raise Unavailable("several uploads of this codec came at once; send the file again", headers={"Retry-After": "1"})
 
 
 def _name(
-    session: Session, settings: Settings, upload: Upload, checked: Checked, caller: Identity
+    session: Session, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool
 ) -> tuple[Receipt, bool]:
     """Store all rows of a file, or find those of the same file."""
     known = repository.by_hash(session, upload.sha256)
-    if known is not None:
+    if known is not None and not _is_taken_over(known, caller):
         return receipt(known, settings), False
     accepted = checked.outcome.accepted
     assert accepted is not None
-    codec = _codec(session, accepted.submission.codec.name, caller)
+    if public:
+        check_names(session, accepted.submission.codec, caller)
+    codec = _codec(session, accepted.submission.codec.name)
+    if public:
+        claim_codec(session, codec, caller)
+    submission = known or _rows(session, upload, checked, codec)
+    submission.account_id = caller.account_id
+    _judge(session, submission, caller, public=public)
+    _note(session, submission, accepted, caller)
+    return receipt(submission, settings), True
+
+
+def _is_taken_over(known: Submission, caller: Identity) -> bool:
+    """Whether the sender of a file with a token becomes that of one which came without and waits for a moderator."""
+    return known.status == "pending" and known.account_id is None and not caller.anonymous
+
+
+def _rows(session: Session, upload: Upload, checked: Checked, codec: Codec) -> Submission:
+    accepted = checked.outcome.accepted
+    assert accepted is not None
     submission = Submission(
         id=repository.new_id(),
         codec=codec,
         version=repository.next_version(session, codec),
         file_sha256=upload.sha256,
         file_size=upload.size,
-        status="pending" if caller.anonymous else "self-reported",
-        account_id=caller.account_id,
+        status="pending",
         notes=list(checked.outcome.notes),
         warnings=[],
         **repository.submission_columns(accepted),
@@ -134,12 +155,24 @@ def _name(
     session.add(submission)
     session.flush()
     session.add_all(repository.blocks(submission.id, checked))
+    return submission
+
+
+def _judge(session: Session, submission: Submission, caller: Identity, *, public: bool) -> None:
+    """Decide whether the results are public at once, and if so keep their names."""
     session.flush()
-    submission.warnings = list(warnings_for(session, submission.id))
-    _note(session, submission, accepted, caller)
-    if submission.status in PUBLIC:
-        bump_revision(session)
-    return receipt(submission, settings), True
+    found = warnings_for(session, submission.id)
+    submission.warnings = list(found)
+    if caller.anonymous:
+        submission.status = "pending"
+    elif public and holds(found):
+        submission.status = "held"
+    else:
+        submission.status, submission.public_since = "self-reported", now()
+        if public:
+            claim_public_names(session, submission, actor=caller.name)
+        session.flush()
+        record_change(session, submission.id, submission.status)
 
 
 def _note(session: Session, submission: Submission, accepted: Accepted, caller: Identity) -> None:
@@ -156,36 +189,14 @@ def _note(session: Session, submission: Submission, accepted: Accepted, caller: 
     )
 
 
-def _codec(session: Session, name: str, caller: Identity) -> Codec:
-    """Find the codec, locked, or make it; an anonymously used name belongs to the first account that submits it."""
-    check_name(session, name, caller)
+def _codec(session: Session, name: str) -> Codec:
+    """Find the codec, locked, or make it."""
     codec = repository.codec_by_name(session, name, lock=True)
     if codec is None:
         codec = Codec(name=name)
         session.add(codec)
-    session.flush()
-    if codec.owner_id is None and not caller.anonymous:
-        codec.owner_id = caller.account_id
-        record(session, caller.name, "codec.claimed", name)
         session.flush()
     return codec
-
-
-def check_name(session: Session, name: str, caller: Identity) -> None:
-    """Refuse a codec's name that belongs to another account. Raises Conflict."""
-    codec = repository.codec_by_name(session, name)
-    if codec is None or codec.owner_id is None or codec.owner_id == caller.account_id:
-        return
-    fix = "name your configuration otherwise in the codec's card" + (
-        ", or send it with a token of the account that owns the name" if caller.anonymous else ""
-    )
-    problem = {
-        "path": "submission.json: codec.name",
-        "expected": "a name that no other account has submitted results under",
-        "got": name,
-        "how_to_fix": fix,
-    }
-    raise Conflict(f"the codec name {name!r} is taken by another account; {fix}", problems=[problem])
 
 
 def receipt(submission: Submission, settings: Settings) -> Receipt:
@@ -205,6 +216,7 @@ def receipt(submission: Submission, settings: Settings) -> Receipt:
         condition=submission.condition,
         notes=submission.notes,
         warnings=submission.warnings,
+        reason=submission.reason,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownDataset
 from codec_superb.record import Record
 from codec_superb.server.datasets.clips import unpack_clips
 

@@ -36,11 +36,12 @@ def _row_json(row: BoardRow) -> str:
 def _head(view: BoardView) -> dict[str, Any]:
     """Describe all of the view but its rows."""
     choices = view.choices
+    state = {**asdict(view.state), "rates": list(view.state.rates), "columns": list(view.state.columns)}
     return {
         "query": to_query(view.state, view.default_source),
         "revision": view.revision,
         "updated": view.updated,
-        "state": {**asdict(view.state), "rates": list(view.state.rates)},
+        "state": state,
         "total": view.total,
         "page_size": view.page_size,
         "ranked_datasets": list(view.ranked_datasets),
@@ -70,14 +71,17 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "submission": row.submission,
         "received": row.received,
         "submitter": row.submitter,
+        "submitter_in_file": row.submitter_in_file,
         "kind": row.kind,
         "sampling_rate": row.sampling_rate,
         "open_weights": row.open_weights,
         "causal": row.causal,
+        **row.card._asdict(),
         "nominal_kbps": result.nominal_kbps,
         "bit_source": result.bit_source,
         "lossless": result.lossless,
         "undefined": row.undefined,
+        "also": list(row.also),
         "result": result.summary.model_dump(mode="json"),
         "size_ratio": result.summary.size_ratio,
         "operations": {name: found.model_dump(mode="json") for name, found in result.operations.items()},

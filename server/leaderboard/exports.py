@@ -23,7 +23,8 @@ from codec_superb.web.spreadsheets import escape_formula
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
 _OF_ROW = (
-    "source", "source_label", "source_url", "submission", "received", "submitter", "kind", "sampling_rate",
+    "source", "source_label", "source_url", "submission", "received", "submitter",
+    "submitter_in_file", "kind", "sampling_rate",
     "open_weights", "causal",
 )  # fmt: skip
 _OF_SUMMARY = (
@@ -31,7 +32,8 @@ _OF_SUMMARY = (
 )  # fmt: skip
 _STEPS: tuple[Literal["encode"], Literal["decode"]] = ("encode", "decode")
 _WHOLE = frozenset({
-    "sampling_rate", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag", "clipped_samples",
+    "sampling_rate", "parameters", "year", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag",
+    "clipped_samples",
 })  # fmt: skip
 _COUNTS = ("n", "undefined", "failed", "left_out")
 _YES_OR_NO = frozenset({
@@ -39,7 +41,7 @@ _YES_OR_NO = frozenset({
 })  # fmt: skip
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
-    "submitter", "kind", "unranked", "datasets", "bit_source",
+    "submitter", "submitter_in_file", "kind", "unranked", "datasets", "bit_source", "licence", "paper",
 })  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) ->
     best, worst = result.rank or (None, None)
     flat: dict[str, Any] = {"rank_best": best, "rank_worst": worst, "unranked": row.unranked}
     flat |= {"codec": result.codec, "title": result.title, "family": result.family, "category": summary.category}
-    flat |= {name: getattr(row, name) for name in _OF_ROW}
+    flat |= {name: getattr(row, name) for name in _OF_ROW} | row.card._asdict()
     flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps, "bit_source": result.bit_source}
     flat |= {"tokens_per_second": summary.tokens_per_second, "lossless": result.lossless}
     flat |= _estimate("score", summary.score.over(summary.ok, summary.failed))

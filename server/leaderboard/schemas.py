@@ -33,15 +33,27 @@ class RowAnswer(ApiModel):
     family: str
     source: Source
     source_label: str
+    """``verified``, ``self-reported by ACCOUNT``, or the citation of the table."""
     source_url: str | None
     submission: str | None
     received: str | None
     submitter: str
+    """Account that sent it, or ``anonymous``; '' for published figures."""
+    submitter_in_file: str
+    """Whom the file names, in its own words."""
     kind: str
     sampling_rate: int | None
     """Hz."""
     open_weights: bool | None
     causal: bool | None
+    frame_rate: float | None
+    """Frames per second, as the card states; like what follows null or '' where it does not, or there is no card."""
+    parameters: int | None
+    """Trained ones."""
+    latency_ms: float | None
+    year: int | None
+    licence: str
+    paper: str
     rank: tuple[int, int] | None
     """Best and worst."""
     unranked: str
@@ -52,6 +64,8 @@ class RowAnswer(ApiModel):
     lossless: bool
     undefined: int
     """Clips on which a metric is not defined: of the metric that has most of them."""
+    also: list[str]
+    """Published figures of this very configuration that the row stands for, where sources are mixed."""
     result: ResultSummary
     """What it reached; of a published table what it states."""
     size_ratio: float | None

@@ -74,7 +74,10 @@ def quantity_of(key: str) -> Quantity:
 def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     """Apply the filters and rank what passes by the chosen quantity; kept for other pages and orders of the same."""
     usual = BoardState()
-    chosen = replace(state, search=usual.search, sort=usual.sort, descending=usual.descending, page=usual.page)
+    chosen = replace(
+        state, search=usual.search, sort=usual.sort, descending=usual.descending, page=usual.page,
+        columns=usual.columns, only_columns=usual.only_columns,
+    )  # fmt: skip
     found: Ranked = snapshot.ranked.get(chosen, lambda: _rank(snapshot, chosen))
     return found
 
@@ -277,4 +280,7 @@ def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Ch
 def source_labels() -> list[tuple[SourceFilter, str]]:
     """List the sources in the order in which they are offered, with their names."""
     tables: list[tuple[SourceFilter, str]] = [(name, published_table(name).label) for name in TABLES]
-    return [("runs", "Submissions"), ("verified", "Verified submissions"), *tables, ("all", "Everything, mixed")]
+    ours: list[tuple[SourceFilter, str]] = [
+        ("runs", "Submissions"), ("verified", "Verified submissions"), ("self-reported", "Self-reported submissions"),
+    ]  # fmt: skip
+    return [*ours, *tables, ("all", "Everything, mixed")]

@@ -16,7 +16,7 @@ from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.server.errors import BadRequest
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.site.board.choices import COLUMNS, BoardState, SourceFilter, default_metric
+from codec_superb.web.site.board.choices import CHOOSABLE, COLUMNS, BoardState, SourceFilter, default_metric
 
 QUANTITIES = (SCORE_KEY, *METRICS, *APPLICATIONS)
 """What ``metric`` may be."""
@@ -61,6 +61,8 @@ def parse(
         search=_one(given, "search", "", _search),
         sort=_one(given, "sort", "", _choice(SORTS)),
         descending=_one(given, "descending", None, _yes_or_no),
+        columns=_columns(given.get("columns", ())),
+        only_columns=_one(given, "only_columns", False, _yes_or_no),
         page=_one(given, "page", 1, _page),
     )
     _ordered(state.kbps_min, state.kbps_max, "kbps")
@@ -122,6 +124,13 @@ def _rates(texts: Collection[str]) -> tuple[int, ...]:
         raise _bad("rates", f"{wrong}, in Hz", ", ".join(texts)) from None
 
 
+def _columns(texts: Collection[str]) -> tuple[str, ...]:
+    for text in texts:
+        if text not in CHOOSABLE:
+            raise _bad("columns", f"one of {', '.join(CHOOSABLE)}", text)
+    return tuple(key for key in CHOOSABLE if key in texts)
+
+
 def _yes_or_no(text: str) -> bool:
     if text.lower() not in YES + NO:
         raise _InvalidValue("1 or 0")
@@ -160,7 +169,9 @@ STATE_PARAMETERS: dict[str, Any] = {
     "parameters": [
         _parameter("category", _enum(CATEGORIES), "Category; speech unless chosen."),
         _parameter("metric", _enum(QUANTITIES), "What codecs are ranked by; the overall score unless chosen."),
-        _parameter("source", _enum(SOURCES), "Submissions (runs), a published table, or all mixed."),
+        _parameter(
+            "source", _enum(SOURCES), "Submissions (runs), those of one badge, a published table, or all mixed."
+        ),
         _parameter("dataset", {"type": "string"}, "Results on this dataset alone."),
         _parameter("kbps_min", _AMOUNT, "Least measured bitrate, kbps."),
         _parameter("kbps_max", _AMOUNT, "Largest measured bitrate, kbps."),
@@ -176,6 +187,12 @@ STATE_PARAMETERS: dict[str, Any] = {
         _parameter("search", {"type": "string", "maxLength": _LONGEST_SEARCH}, "Part of name, title or family."),
         _parameter("sort", _enum(SORTS), "Column to sort by."),
         _parameter("descending", _YES_OR_NO, "1: largest first; the column's own best order unless chosen."),
+        _parameter(
+            "columns",
+            {"type": "array", "items": _enum(CHOOSABLE), "maxItems": len(CHOOSABLE)},
+            "Columns that the page shows at any width; may be repeated. API and files hold all.",
+        ),
+        _parameter("only_columns", _YES_OR_NO, "1: the page shows no other columns than these."),
         _parameter("page", {"type": "integer", "minimum": 1, "maximum": _LAST_PAGE}, "Page of 50 rows."),
     ]
 }

@@ -118,7 +118,7 @@ class Feeder:
             receipt, _ = take_file(self._database, self._settings, self._checker, file, self._caller, public=False)
         if receipt.status == "withdrawn":  # the folder is again as it was once
             with self._database.transaction(write=True) as session:
-                decide(session, receipt.id, "accept", "the run is there again", actor=ACCOUNT)
+                decide(session, receipt.id, "accept", "the run is there again", actor=ACCOUNT, named=False)
             receipt = receipt.model_copy(update={"status": "self-reported"})
         return receipt, note
 

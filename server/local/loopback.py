@@ -6,11 +6,11 @@ visitor's browser; the browser still sends that name as the host.
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from codec_superb.server.http.hosts import is_loopback
 
 
 class LoopbackOnly:
@@ -26,13 +26,3 @@ class LoopbackOnly:
             return
         refusal = PlainTextResponse("local runs are shown to this machine only: expected the host 127.0.0.1\n", 403)
         await refusal(scope, receive, send)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, with or without a port, is ``localhost`` or a loopback address; no other name is looked up."""
-    bracketed, _, _ = host.removeprefix("[").partition("]")  # RFC 3986: an IPv6 address before a port has brackets
-    name = bracketed if host.startswith("[") or host.count(":") > 1 else host.partition(":")[0].lower()
-    try:
-        return name == "localhost" or ip_address(name).is_loopback
-    except ValueError:
-        return False

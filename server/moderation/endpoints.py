@@ -1,16 +1,16 @@
-"""The moderation API: decisions by programs with a token of scope ``moderate``."""
+"""The moderation API: decisions by programs of moderators, and what an account may do with what it sent itself."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 
-from codec_superb.server.database.session import WriteTransaction
+from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.http.error_answers import error_responses
-from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest
-from codec_superb.server.moderation.service import decide
-from codec_superb.server.people.access import ModeratingCaller
+from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest, OwnSubmission, Withdrawal
+from codec_superb.server.moderation.service import decide, find_own, withdraw_own
+from codec_superb.server.people.access import Caller, Identity, ModeratingCaller
 
 router = APIRouter(prefix="/api/v1", tags=["moderation"])
 SubmissionId = Annotated[str, Path(pattern="^[a-z0-9]{1,12}$", description="Id of a submission, as in links.")]
@@ -33,3 +33,35 @@ def decide_by_program(
     return DecisionAnswer.of(
         decide(session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status)
     )
+
+
+def _submitting(caller: Caller) -> Identity:
+    caller.require("submit")
+    return caller
+
+
+SubmittingCaller = Annotated[Identity, Depends(_submitting, scope="function")]
+"""A sender with scope ``submit``; declare it before a WriteTransaction, so that others never begin one."""
+_OWN_REFUSALS = {
+    401: "No token, or one that is wrong, expired or revoked.",
+    403: "The token lacks the scope `submit`.",
+    404: "The token's account has sent no submission with the id.",
+}
+
+
+@router.get("/submissions/{submission_id}/status", responses=error_responses(_OWN_REFUSALS))
+def own_status(submission_id: SubmissionId, caller: SubmittingCaller, session: ReadTransaction) -> OwnSubmission:
+    """Say what has become of a submission of one's own, also while it waits for a moderator."""
+    return OwnSubmission.of(find_own(session, submission_id, caller))
+
+
+@router.post(
+    "/submissions/{submission_id}/withdraw",
+    responses=error_responses({**_OWN_REFUSALS, 400: "The reason does not fit.", 409: "It is withdrawn already."}),
+)
+def withdraw_by_account(
+    submission_id: SubmissionId, caller: SubmittingCaller, session: WriteTransaction, wanted: Withdrawal | None = None
+) -> OwnSubmission:
+    """Take back a submission of one's own, in whatever status; its history stays, and a moderator can undo it."""
+    reason = "" if wanted is None else wanted.reason
+    return OwnSubmission.of(withdraw_own(session, submission_id, reason, caller))

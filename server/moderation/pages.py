@@ -1,4 +1,4 @@
-"""The pages of moderators: the queue, one submission with its warnings and decisions, the audit log."""
+"""The pages of moderators: the queue, one submission with its warnings and decisions, names, the audit log."""
 
 from __future__ import annotations
 
@@ -7,18 +7,29 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from codec_superb.server.database.models import WAITING
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.http.file_answers import sound_answer
 from codec_superb.server.moderation import repository
 from codec_superb.server.moderation.endpoints import SubmissionId
 from codec_superb.server.moderation.plausibility import warnings_for
-from codec_superb.server.moderation.service import DECISIONS, REASON_LIMIT, choices, decide, needs_reason
+from codec_superb.server.moderation.service import (
+    DECISIONS,
+    KINDS,
+    REASON_LIMIT,
+    choices,
+    decide,
+    needs_reason,
+    transfer,
+)
 from codec_superb.server.moderation.view import submission_view
+from codec_superb.server.moderation.warning_groups import grouped, kinds
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import Moderator
+from codec_superb.server.people.tokens import find_account
 from codec_superb.server.storage.samples import Side, sample, stored_sound
 from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.page import render
@@ -35,15 +46,15 @@ _LAST_ID = 2**31 - 1
 def queue(
     request: Request, _moderator: Moderator, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=10_000)] = 1
 ) -> Response:
-    """Show pending submissions, the oldest first, and recent decisions."""
-    waiting = repository.count_of_status(session, "pending")
+    """Show submissions that wait, pending and held, the oldest first, and recent decisions."""
+    waiting = repository.count_of_status(session, WAITING)
     pending = repository.of_status(
-        session, "pending", limit=QUEUE_PAGE, offset=(page - 1) * QUEUE_PAGE, oldest_first=True
+        session, WAITING, limit=QUEUE_PAGE, offset=(page - 1) * QUEUE_PAGE, oldest_first=True
     )
     recent = repository.recently_decided(session, RECENT)
     return _page(
         request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting,
-        links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
+        kinds=kinds, links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
     )  # fmt: skip
 
 
@@ -59,6 +70,27 @@ def audit(
     return _page(request, "moderation_audit.html.j2", "Audit log", entries=entries, more=len(entries) == AUDIT_PAGE)
 
 
+@router.get("/names")
+def names(request: Request, _moderator: Moderator, session: ReadTransaction) -> Response:
+    """Show whose the families are, and a form that gives the name of a codec or a family to another account."""
+    return _page(request, "moderation_names.html.j2", "Names", families=repository.families(session), done="")
+
+
+@router.post("/names")
+def transfer_by_form(request: Request, form: Form, moderator: Moderator, session: WriteTransaction) -> Response:
+    """Give a name to another account, and say so."""
+    verify(request, form.get(FIELD, ""))
+    kind = next((known for known in KINDS if known == form.get("kind")), None)
+    if kind is None:
+        raise BadRequest(f"expected a name of {' or '.join(KINDS)}, got {form.get('kind', '')[:80]!r}")
+    name, account = form.get("name", "").strip(), form.get("account", "").strip()
+    if find_account(session, account) is None:
+        raise NotFound(f"no account is named {account[:80]!r}; codec-superb admin token create makes one")
+    before = transfer(session, kind, name, account, actor=moderator.identity.name)
+    done = f"The {kind} {name} belongs to {account} now; before, {before or 'nobody owned it'}."
+    return _page(request, "moderation_names.html.j2", "Names", families=repository.families(session), done=done)
+
+
 @router.get("/{submission_id}")
 def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, session: ReadTransaction) -> Response:
     """Show one submission of any status, with current warnings and the possible decisions."""
@@ -68,7 +100,8 @@ def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, s
     offered = [(decision, needs_reason(submission.status, decision)) for decision in choices(submission.status)]
     return _page(
         request, "moderation_submission.html.j2", f"{submission.codec.name}, version {submission.version}",
-        submission=submission, view=submission_view(submission), warnings=warnings_for(session, submission_id),
+        submission=submission, view=submission_view(submission), groups=grouped(warnings_for(session, submission_id)),
+        notes=grouped([{"kind": "note", "text": note} for note in submission.notes]),
         history=repository.entries_about(session, submission_id), offered=offered, reason_limit=REASON_LIMIT,
     )  # fmt: skip
 

@@ -1,25 +1,39 @@
 """Plausibility warnings for moderators: results that are possible but unusual.
 
 A warning refuses nothing. Most have an honest reason (a bug in the codec, an unusual clip), which the moderator can
-ask for.
+ask for; one that an honest run hardly ever earns holds the submission until a moderator has looked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypedDict
 
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
-from codec_superb.pipeline.submission.check_origin import UNUSUAL
+from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
+from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
+
+
+class PlausibilityWarning(TypedDict):
+    """One warning, as it is kept with the submission."""
+
+    kind: str
+    where: str
+    """A dataset and its category, or '' for the whole submission."""
+    text: str
+    holds: bool
+    """Whether a public board waits for a moderator."""
+
 
 Warnings = Iterator[tuple[str, str]]
 """Pairs of kind and text."""
@@ -34,15 +48,20 @@ WEAKER = 0.98
 """Largest ratio of bitrates at which another setting counts as a lower one."""
 SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
+TOO_GOOD = 0.1
+"""Lead over every codec of similar bitrate from which on somebody looks first."""
+CROWD = 10
+"""So many must there be: where telephone codecs are alone in a band, any other is far ahead of them."""
+COMPRESSION = 5.0
+"""Largest ratio of a lossless codec to 16-bit PCM without a question; FLAC on the speech of ``mini`` has 2.6."""
 EXACT = 1e-6
 """Largest STFT distance of clips that were returned exactly, up to rounding."""
 
 
-def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
-    """Check a submission's results alone and against public ones; returns ``{kind, where, text}`` for each warning.
+def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarning]:
+    """Check a submission's results alone and against public ones.
 
-    The submission and its results must have been flushed. ``where`` is a dataset and its category, or '' for the
-    whole submission. Raises NotFound for no submission.
+    The submission and its results must have been flushed. Raises NotFound for no submission.
     """
     submission = session.get(Submission, submission_id)
     if submission is None:
@@ -51,26 +70,23 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
     rows = [row for row in submission.results if row.dataset]
     found = neighbours_of(session, submission)
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
-    warnings = [_warning(kind, "", text) for kind, text in _owner(submission)]
-    warnings += [_warning("origin", "", text) for text in unusual]
+    warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
+    warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         near = found.get((row.category, row.dataset), ())
-        for rule in _RULES:
-            warnings += [_warning(kind, where, text) for kind, text in rule(card, row, near)]
+        for rule, weight in _RULES:
+            warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]
     return warnings
 
 
-def _warning(kind: str, where: str, text: str) -> dict[str, str]:
-    return {"kind": kind, "where": where, "text": text}
+def holds(warnings: Iterable[PlausibilityWarning]) -> bool:
+    """Whether a submission with these warnings waits for a moderator."""
+    return any(warning["holds"] for warning in warnings)
 
 
-def _owner(submission: Submission) -> Warnings:
-    """Warn of a codec name that belongs to another account."""
-    owner = submission.codec.owner
-    if owner is not None and owner.id != submission.account_id:
-        sender = "an anonymous upload" if submission.account is None else submission.account.name
-        yield "owner", f"the name {submission.codec.name} belongs to {owner.name}, this file came from {sender}"
+def _warning(kind: str, where: str, text: str, *, holds: bool) -> PlausibilityWarning:
+    return {"kind": kind, "where": where, "text": text, "holds": holds}
 
 
 def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
@@ -93,21 +109,37 @@ def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> 
 
 def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a score far from those of codecs of similar bitrate."""
-    if row.score is None or not row.kbps or card.kind == "lossless":
-        return
-    band = [
-        other for other in near
-        if other.kind != "lossless" and abs(math.log(other.kbps / row.kbps)) <= math.log(BAND)
-    ]  # fmt: skip
-    found = deviation(row.score, [other.score for other in band])
+    band = _band(card, row, near)
+    found = None if row.score is None else deviation(row.score, [other.score for other in band])
     if found is not None and abs(found.sigmas) > SIGMAS:
         side = "above" if found.sigmas > 0 else "below"
         text = (
             f"scores {number(row.score, 3)}, {significant(abs(found.sigmas))} robust standard deviations {side} the "
-            f"median {number(found.median, 3)} of {len(band)} codecs at {kbps_text(row.kbps / BAND)} to "
-            f"{kbps_text(row.kbps * BAND)} kbps"
+            f"median {number(found.median, 3)} of {_described(row, band)}"
         )
         yield "outlier", text
+
+
+def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a score far above that of every codec of similar bitrate, where there are many."""
+    band = _band(card, row, near)
+    best = max((other.score for other in band), default=1.0)
+    if row.score is not None and len(band) >= CROWD and row.score > best + TOO_GOOD:
+        yield "too good", f"scores {number(row.score, 3)}, the best of {_described(row, band)} {number(best, 3)}"
+
+
+def _band(card: Card, row: Result, near: Sequence[ComparedResult]) -> list[ComparedResult]:
+    """Return the lossy codecs of similar bitrate, for a lossy one."""
+    kbps = row.kbps
+    if not kbps or card.kind == "lossless":
+        return []
+    limit = math.log(BAND)
+    return [other for other in near if other.kind != "lossless" and abs(math.log(other.kbps / kbps)) <= limit]
+
+
+def _described(row: Result, band: Sequence[ComparedResult]) -> str:
+    kbps = row.kbps or 0.0
+    return f"{len(band)} codecs at {kbps_text(kbps / BAND)} to {kbps_text(kbps * BAND)} kbps"
 
 
 def _lag(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -153,20 +185,36 @@ def _speed(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warning
 
 
 def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a lossless codec that is not exact, and of any other codec that is."""
-    estimate = to_summary(row).metrics.get("stft")
-    distance = None if estimate is None else estimate.mean
-    if distance is None:
-        return
-    if card.kind == "lossless" and distance > EXACT:
+    """Warn of a codec that is exact and does not call itself lossless."""
+    distance = _distance(row)
+    if card.kind != "lossless" and distance is not None and distance <= EXACT:
+        yield "exact", f"a {card.kind} codec returned its input exactly: the STFT distance is {significant(distance)}"
+
+
+def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a lossless codec that is not exact."""
+    distance = _distance(row)
+    if card.kind == "lossless" and distance is not None and distance > EXACT:
         yield (
             "not lossless",
             f"a lossless codec returns its input exactly; the STFT distance is {significant(distance)}",
         )
-    elif card.kind != "lossless" and distance <= EXACT:
-        yield "exact", f"a {card.kind} codec returned its input exactly: the STFT distance is {significant(distance)}"
 
 
-_RULES: tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], ...] = (
-    _weaker_setting, _outlier, _lag, _clipping, _bitrate, _speed, _exactness,
+def _distance(row: Result) -> float | None:
+    estimate = to_summary(row).metrics.get("stft")
+    return None if estimate is None else estimate.mean
+
+
+def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a lossless codec that needs far fewer bits than any does."""
+    ratio = row.compression_ratio
+    if card.kind == "lossless" and ratio is not None and ratio > COMPRESSION:
+        yield "compression", f"a lossless codec at {significant(ratio)} times fewer bits than 16-bit PCM"
+
+
+_RULES: tuple[tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], bool], ...] = (
+    (_weaker_setting, False), (_outlier, False), (_too_good, True), (_lag, False), (_clipping, False),
+    (_bitrate, False), (_speed, True), (_exactness, True), (_lossiness, False), (_compression, True),
 )  # fmt: skip
+"""Each with whether it holds a submission back: the others are remarks, which honest codecs may earn."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session, joinedload, undefer
 
-from codec_superb.server.database.models import AuditEntry, Codec, Submission, now
+from codec_superb.server.database.models import AuditEntry, Codec, Family, Submission, now
 
 Found = Sequence[Submission]
 
@@ -32,6 +32,11 @@ def find_codec(session: Session, name: str) -> Codec | None:
     return session.scalars(select(Codec).where(Codec.name == name).options(joinedload(Codec.owner))).one_or_none()
 
 
+def find_family(session: Session, name: str) -> Family | None:
+    """Find a family that is not of the catalogue by its name."""
+    return session.scalars(select(Family).where(Family.name == name).options(joinedload(Family.owner))).one_or_none()
+
+
 def set_status(
     session: Session, submission_id: str, before: str, after: str, *, decided_by: str, reason: str | None
 ) -> bool:
@@ -50,19 +55,29 @@ def set_status(
 
 
 def of_status(
-    session: Session, status: str | None, *, limit: int, offset: int = 0, oldest_first: bool = False
+    session: Session, statuses: Collection[str], *, limit: int, offset: int = 0, oldest_first: bool = False
 ) -> Found:
-    """List submissions of a status, or of any, newest first or oldest first."""
+    """List submissions of some statuses, newest first or oldest first."""
     order = (Submission.received, Submission.id) if oldest_first else (Submission.received.desc(), Submission.id)
     statement = select(Submission).options(joinedload(Submission.codec), joinedload(Submission.account))
-    if status is not None:
-        statement = statement.where(Submission.status == status)
+    statement = statement.where(Submission.status.in_(statuses))
     return session.scalars(statement.order_by(*order).limit(limit).offset(offset)).all()
 
 
-def count_of_status(session: Session, status: str) -> int:
-    """Count submissions of a status."""
-    return session.scalar(select(func.count()).where(Submission.status == status)) or 0
+def count_of_status(session: Session, statuses: Collection[str]) -> int:
+    """Count submissions of some statuses."""
+    return session.scalar(select(func.count()).where(Submission.status.in_(statuses))) or 0
+
+
+def of_account(session: Session, account_id: int, *, limit: int) -> Found:
+    """List the submissions of an account in any status, newest first."""
+    statement = select(Submission).where(Submission.account_id == account_id).options(joinedload(Submission.codec))
+    return session.scalars(statement.order_by(Submission.received.desc(), Submission.id).limit(limit)).all()
+
+
+def families(session: Session) -> Sequence[Family]:
+    """List the families that are not of the catalogue, by name."""
+    return session.scalars(select(Family).options(joinedload(Family.owner)).order_by(Family.name)).all()
 
 
 def recently_decided(session: Session, limit: int) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -44,4 +44,36 @@ class DecisionAnswer(ApiModel):
         return cls(
             id=submission.id, codec=submission.codec.name, version=submission.version, status=submission.status,
             decided=submission.decided, decided_by=submission.decided_by, reason=submission.reason,
+        )  # fmt: skip
+
+
+class Withdrawal(ApiModel):
+    """What an account says when it takes its own submission back."""
+
+    reason: str = Field(default="", max_length=REASON_LIMIT)
+    """Shown in the history; "by its submitter" without one."""
+
+
+class OwnSubmission(ApiModel):
+    """A submission as its own account sees it."""
+
+    id: str
+    codec: str
+    version: int
+    status: Status
+    received: datetime
+    decided: datetime | None
+    reason: str | None
+    """Why it was held, rejected or withdrawn, where somebody decided."""
+    notes: list[str]
+    warnings: list[dict[str, Any]]
+    """What a moderator should look at, as it was found when the file came: ``{kind, where, text}`` each."""
+
+    @classmethod
+    def of(cls, submission: Submission) -> OwnSubmission:
+        """Describe a submission."""
+        return cls(
+            id=submission.id, codec=submission.codec.name, version=submission.version, status=submission.status,
+            received=submission.received, decided=submission.decided, reason=submission.reason,
+            notes=submission.notes, warnings=submission.warnings,
         )  # fmt: skip

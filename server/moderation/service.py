@@ -9,13 +9,19 @@ from typing import Literal, get_args
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Submission
-from codec_superb.server.database.session import bump_revision
+from codec_superb.server.database.session import bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
-from codec_superb.server.moderation.repository import find, find_codec, set_status
+from codec_superb.server.moderation.repository import find, find_codec, find_family, set_status
+from codec_superb.server.names import catalogue
+from codec_superb.server.names.claims import claim_public_names
+from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of, check_name
 
 Decision = Literal["accept", "reject", "hold", "verify", "withdraw"]
+Kind = Literal["codec", "family"]
+"""What has a name that an account owns."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
 
 TRANSITIONS = MappingProxyType({
@@ -48,13 +54,21 @@ def needs_reason(status: str, decision: Decision) -> bool:
 
 
 def decide(
-    session: Session, submission_id: str, decision: Decision, reason: str, *, actor: str, seen: str | None = None
+    session: Session,
+    submission_id: str,
+    decision: Decision,
+    reason: str,
+    *,
+    actor: str,
+    seen: str | None = None,
+    named: bool = True,
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
     ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
-    another moderator rejects at the same moment. Raises NotFound for an unknown submission, Conflict for a decision
-    that the status does not allow or that was made concurrently, BadRequest for a missing or invalid reason.
+    another moderator rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of
+    one machine. Raises NotFound for an unknown submission, Conflict for a decision that the status does not allow or
+    that was made concurrently, and for names that look like others by now, BadRequest for a missing or invalid reason.
     """
     why = checked_reason(reason)
     submission = find(session, submission_id)
@@ -73,14 +87,18 @@ def decide(
         )
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
+    session.refresh(submission)
+    if after in PUBLIC:
+        submission.public_since = submission.public_since or submission.decided
+        if named:
+            claim_public_names(session, submission, actor=actor)
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
         version=submission.version,
     )  # fmt: skip
     if before in PUBLIC or after in PUBLIC:
-        bump_revision(session)
-    session.refresh(submission)
+        record_change(session, submission_id, after)
     return submission
 
 
@@ -88,20 +106,41 @@ def _overtaken(submission_id: str) -> Conflict:
     return Conflict(f"somebody else decided about submission {submission_id} meanwhile; load it again to see it")
 
 
-def transfer(session: Session, name: str, account: str, *, actor: str) -> str | None:
-    """Give a codec's name to another account, which is created if necessary; return the previous owner.
+def withdraw_own(session: Session, submission_id: str, reason: str, caller: Identity) -> Submission:
+    """Take back what the caller's account sent, in whatever status. Raises NotFound for anything else."""
+    submission = find_own(session, submission_id, caller)
+    if submission.status == "withdrawn":
+        raise Conflict(f"submission {submission_id} is withdrawn already; a moderator alone brings it back")
+    decision: Decision = "withdraw" if submission.status in PUBLIC else "reject"
+    return decide(session, submission_id, decision, reason.strip() or "by its submitter", actor=caller.name)
 
-    Raises NotFound for an unknown codec, BadRequest for an invalid account name, Conflict where the account owns it.
+
+def find_own(session: Session, submission_id: str, caller: Identity) -> Submission:
+    """Find a submission of the caller's account, in any status; others look like missing ones. Raises NotFound."""
+    submission = find(session, submission_id)
+    if submission is None or caller.anonymous or submission.account_id != caller.account_id:
+        raise NotFound(f"{caller.name} has sent no submission with the id {submission_id!r}")
+    return submission
+
+
+def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: str) -> str | None:
+    """Give the name of a codec or a family to another account, created if necessary; return the previous owner.
+
+    Raises NotFound for an unknown name, BadRequest for an invalid account name, Conflict where the account owns it and
+    for a name of the catalogue, which nobody owns.
     """
     check_name(account)
-    codec = find_codec(session, name)
-    if codec is None:
-        raise NotFound(f"no codec is named {name!r}: it has no submission")
-    before = None if codec.owner is None else codec.owner.name
+    named = find_codec(session, name) if kind == "codec" else find_family(session, name)
+    if name in (catalogue.cards() if kind == "codec" else catalogue.families().values()):
+        raise Conflict(f"{name} is a {kind} of the catalogue, which nobody owns")
+    if named is None:
+        raise NotFound(f"no {kind} is named {name!r}: it has no submission")
+    before = None if named.owner is None else named.owner.name
     if before == account:
-        raise Conflict(f"{codec.name} belongs to {account} already")
-    codec.owner = account_of(session, account)
-    record(session, actor, "codec.transferred", codec.name, before=before, after=account)
+        raise Conflict(f"{named.name} belongs to {account} already")
+    named.owner = account_of(session, account)
+    bump_revision(session)  # results under a name that nobody owns stand in another order
+    record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
     return before
 
 

@@ -31,6 +31,7 @@ from codec_superb.server.operations.backup_file import (
     table_name,
 )
 from codec_superb.server.operations.preparation import check_url, unusable
+from codec_superb.server.operations.private_files import PRIVATE_FILE
 from codec_superb.server.operations.table_dump import write_table
 from codec_superb.server.settings import Settings
 
@@ -60,8 +61,10 @@ def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = make_engine(settings.database_url)
     try:
-        with replacing(path) as temporary, zipfile.ZipFile(temporary, "x") as archive:
-            manifest = _write(archive, engine, settings.files)
+        with replacing(path) as temporary:
+            temporary.touch(PRIVATE_FILE)  # it holds contacts, and hashes of tokens
+            with zipfile.ZipFile(temporary, "w") as archive:
+                manifest = _write(archive, engine, settings.files)
     except DBAPIError as error:
         raise unusable(settings, error) from error
     finally:

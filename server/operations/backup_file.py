@@ -19,6 +19,7 @@ from codec_superb.record import Record
 from codec_superb.server.errors import OperationError
 
 MANIFEST = "manifest.json"
+TABLES = "tables/"
 CHUNK = 1 << 20
 _MANIFEST_LIMIT = 100_000_000
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -62,7 +63,7 @@ class BackupManifest(Record):
 
 def table_name(table: str) -> str:
     """Name in the zip of a table."""
-    return f"tables/{table}.parquet"
+    return f"{TABLES}{table}.parquet"
 
 
 def file_name(sha256: str) -> str:

@@ -30,13 +30,14 @@ async def healthz(response: Response) -> dict[str, str]:
 
 
 @router.get("/readyz")
-def readyz(request: Request, response: Response) -> dict[str, str]:
-    """Answer whether an upload would work now; 503 with the reasons otherwise."""
+def readyz(request: Request, response: Response) -> dict[str, str | list[str]]:
+    """Answer whether an upload would work now, with what else maintainers should mend; 503 with the reasons if not."""
     found = _problems(database_of(request), request.app.state.settings)
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
     response.headers.update(_NEVER_KEPT)
-    return {"status": "ready"}
+    warnings = list(request.app.state.warnings.values())
+    return {"status": "ready"} | ({"warnings": warnings} if warnings else {})
 
 
 @router.get("/metrics-internal")

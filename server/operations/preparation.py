@@ -10,6 +10,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.errors import OperationError
+from codec_superb.server.operations.private_files import PRIVATE_FOLDER, mend_modes
+from codec_superb.server.people.secret import secret_key
 from codec_superb.server.settings import Settings
 
 DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
@@ -37,6 +39,8 @@ def prepare(settings: Settings) -> str:
         raise OperationError(
             f"cannot use the database {database}: {error.strerror or error}; name another with --database"
         ) from error
+    mend_modes(settings)
+    _make_key(settings)
     return f"database {database}, storage {settings.storage}"
 
 
@@ -59,13 +63,23 @@ def make_storage(settings: Settings) -> None:
     """Create the folders and test that they are writable. Raises OperationError where they are not."""
     try:
         for folder in (settings.storage, settings.files, settings.incoming):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=settings.storage).close()
     except OSError as error:
         raise OperationError(
             f"cannot write the storage folder {settings.storage}: {error.strerror or error}; "
             "name another with --storage"
         ) from error
+
+
+def _make_key(settings: Settings) -> None:
+    """Create the key now, and not with the first login, when the disk may be full."""
+    try:
+        secret_key(settings)
+    except OSError as error:
+        raise OperationError(f"cannot store the key in {settings.storage}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise OperationError(str(error)) from error
 
 
 def unusable(settings: Settings, error: DBAPIError) -> OperationError:

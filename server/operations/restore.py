@@ -10,21 +10,30 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, MetaData, func, inspect, select, text, update
+from sqlalchemy import Connection, Engine, MetaData, Table, func, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
-from codec_superb.server.operations.backup_file import BackupFile, BackupManifest, file_name, open_backup, table_name
+from codec_superb.server.operations.backup_file import (
+    TABLES,
+    BackupFile,
+    BackupManifest,
+    file_name,
+    open_backup,
+    table_name,
+)
 from codec_superb.server.operations.preparation import check_url, make_storage, unusable
 from codec_superb.server.operations.table_dump import read_table
+from codec_superb.server.operations.table_limits import unfit
 from codec_superb.server.settings import Settings
 
 PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__})
@@ -32,11 +41,44 @@ PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.
 
 
 def verify_backup(path: Path) -> BackupManifest:
-    """Verify a whole backup and return its manifest. Raises OperationError where a part differs from the manifest."""
-    with open_backup(path) as backup, Path(os.devnull).open("wb") as nowhere:
+    """Verify a whole backup and return its manifest: every part, every row in a database, and that both kinds take it.
+
+    Raises OperationError where a part differs from the manifest, or where a database would refuse a row.
+    """
+    with open_backup(path) as backup, tempfile.TemporaryDirectory() as folder:
+        _expect_known(path, backup.manifest)
+        staged = Path(folder)
         for name in backup.manifest.parts:
-            backup.extract(name, nowhere)
+            _extract(backup, name, staged / name if name.startswith(TABLES) else Path(os.devnull))
+        _try(path, backup.manifest, staged)
         return backup.manifest
+
+
+def _try(path: Path, manifest: BackupManifest, staged: Path) -> None:
+    """Load the tables into an empty SQLite database, whose columns take more than PostgreSQL's, and look for that."""
+    engine = make_engine(f"sqlite:///{staged / 'trial.sqlite'}")
+    try:
+        with _one_transaction(engine) as connection:
+            tables = _load(connection, manifest, staged)
+    except DBAPIError as error:
+        reason = str(error.orig).splitlines()[0]
+        raise OperationError(f"{path} holds rows that no database takes ({reason}); take another backup") from error
+    finally:
+        engine.dispose()
+    for table in tables:
+        if fault := next(unfit(table, staged / table_name(table.name)), None):
+            raise OperationError(
+                f"{path} is whole, but fits SQLite alone, PostgreSQL would refuse it: {fault}; correct that row in the "
+                "database and make another backup"
+            )
+
+
+def _expect_known(path: Path, manifest: BackupManifest) -> None:
+    if not migrate.knows(manifest.schema_revision):
+        raise OperationError(
+            f"{path} has schema {manifest.schema_revision}, which this program does not know; "
+            f"install codec-superb {manifest.program} or newer"
+        )
 
 
 def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> BackupManifest:
@@ -48,11 +90,7 @@ def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> 
     check_url(settings.database_url)
     with open_backup(path) as backup:
         manifest = backup.manifest
-        if not migrate.knows(manifest.schema_revision):
-            raise OperationError(
-                f"{path} has schema {manifest.schema_revision}, which this program does not know; "
-                f"install codec-superb {manifest.program} or newer"
-            )
+        _expect_known(path, manifest)
         make_storage(settings)
         with migrate.schema_lock(settings.database_url), _unpacked(backup, settings.storage) as staged:
             _put(settings, manifest, staged, replace=replace)
@@ -86,16 +124,20 @@ def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
     staged = storage / f"restore-{secrets.token_hex(4)}"
     try:
         for name in backup.manifest.parts:
-            target = staged / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as file:
-                backup.extract(name, file)
-                file.flush()
-                # the files are on the disk before rows name them
-                os.fsync(file.fileno())
+            # the files are on the disk before rows name them
+            _extract(backup, name, staged / name, sync=True)
         yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def _extract(backup: BackupFile, name: str, target: Path, *, sync: bool = False) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        backup.extract(name, file)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 @contextmanager
@@ -142,8 +184,8 @@ def _outdate(connection: Connection, number: int) -> None:
     connection.execute(update(Revision).values(number=newest + 1))
 
 
-def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> None:
-    """Create the backup's schema and insert its rows; the tables are reflected from that schema, not the models."""
+def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Sequence[Table]:
+    """Create the backup's schema and insert its rows; return the tables, which are those of that schema, not models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()
     found.reflect(connection, only=list(manifest.tables))
@@ -156,6 +198,7 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Non
     named = set(connection.execute(select(found.tables[Submission.__tablename__].c.file_sha256)).scalars())
     if named != set(manifest.files):
         raise OperationError("expected a file for each submission, got another set; take another backup")
+    return found.sorted_tables
 
 
 @contextmanager

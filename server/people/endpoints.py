@@ -1,4 +1,4 @@
-"""``/login`` and ``/logout`` of moderators."""
+"""``/login`` and ``/logout`` of moderators and submitters."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from codec_superb.server.database.session import WriteTransaction
 from codec_superb.server.errors import ServerError
-from codec_superb.server.people.access import ANONYMOUS, Identity, identify
+from codec_superb.server.people.access import identify
 from codec_superb.server.people.csrf import FIELD, bind_login, issue_for_login, verify, verify_login
 from codec_superb.server.people.forms import Form
-from codec_superb.server.people.limits import check_limit
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import (
     HOME,
-    Moderator,
+    OWN_HOME,
+    SIGNING_IN,
+    SignedIn,
     close_session,
     open_session,
     safe_redirect_target,
@@ -27,37 +28,38 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/login")
 def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - the usual name of the parameter
-    """Show the login form; redirect a logged-in moderator."""
-    if session_of(request) is not None:
+    """Show the login form; redirect who is logged in."""
+    found = session_of(request)
+    if found is not None:
         # 303: the browser continues with GET
-        return RedirectResponse(safe_redirect_target(next), 303)
+        return RedirectResponse(safe_redirect_target(next) if found.home == HOME else OWN_HOME, 303)
     return _form_page(request, next)
 
 
 @router.post("/login")
 def login(request: Request, form: Form, session: WriteTransaction) -> Response:
-    """Open a session for the bearer of a token of scope ``moderate``."""
+    """Open a session for the bearer of a token of scope ``moderate`` or ``submit``, whose own submissions it shows."""
     verify_login(request, form.get(FIELD, ""))
-    # after the form's token, so that another site cannot use up a visitor's attempts
-    check_limit(request, Identity(None, ANONYMOUS), "logins")
     target = form.get("next", HOME)
     try:
         identity = identify(request, session, form.get("token", ""))
-        identity.require("moderate")
+        if not identity.scopes & SIGNING_IN:
+            identity.require("submit")
     except ServerError as error:
         return _form_page(request, target, error)
-    response = RedirectResponse(safe_redirect_target(target), 303)
+    moderates = "moderate" in identity.scopes
+    response = RedirectResponse(safe_redirect_target(target) if moderates else OWN_HOME, 303)
     open_session(request, response, session, identity)
     bind_login(request, response, "")
     return response
 
 
 @router.post("/logout")
-def logout(request: Request, form: Form, moderator: Moderator, session: WriteTransaction) -> Response:
+def logout(request: Request, form: Form, signed_in: SignedIn, session: WriteTransaction) -> Response:
     """End the session."""
     verify(request, form.get(FIELD, ""))
     response = RedirectResponse("/login", 303)
-    close_session(request, response, session, moderator)
+    close_session(request, response, session, signed_in)
     return response
 
 

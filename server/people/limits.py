@@ -13,7 +13,12 @@ from codec_superb.server.people.rate_counters import Kind, address_of, count_req
 
 def check_limit(request: Request, caller: Identity, kind: Kind) -> None:
     """Count the request. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded."""
-    count_request(request, kind, f"token {caller.token_id}" if caller.token_id is not None else address_of(request))
+    count_request(request, kind, sender(request, caller))
+
+
+def sender(request: Request, caller: Identity) -> str:
+    """Return the key that a sender is counted by: of its token, or of its address without one."""
+    return address_of(request) if caller.token_id is None else f"token {caller.token_id}"
 
 
 @cache

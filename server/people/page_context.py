@@ -1,4 +1,4 @@
-"""The template context that every page needs: title, path, the logged-in moderator and the CSRF token."""
+"""The template context that every page needs: title, path, the logged-in account and the CSRF token."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from codec_superb.web.site.page import PageContext
 
 
 def page_context_of(request: Request, title: str) -> PageContext:
-    """Return the context of a page. A moderator's is personal: such a page must not be cached for others."""
+    """Return the context of a page. That of a session is personal: such a page must not be cached for others."""
     session = session_of(request)
     if session is None:
         return public_page_context(request, title)
-    return replace(public_page_context(request, title), account=session.identity.name, csrf=issue(request))
+    return replace(
+        public_page_context(request, title), account=session.identity.name, csrf=issue(request), home=session.home
+    )
 
 
 def public_page_context(request: Request, title: str) -> PageContext:

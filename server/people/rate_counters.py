@@ -15,7 +15,13 @@ from limits.strategies import MovingWindowRateLimiter
 from codec_superb.server.errors import TooManyRequests
 from codec_superb.server.settings import Settings
 
-Kind = Literal["uploads", "logins", "computations", "wrong tokens"]
+MARK = "cs_"
+"""Prefix of every token, by which scanners for leaked secrets can find it."""
+PREFIX = len(MARK) + 8
+"""Characters of a token's secret that identify it, and that are stored; the 208 random bits after them are not."""
+_BEGINNINGS = 10
+"""Times the limit of wrong tokens that an address may send with different beginnings."""
+Kind = Literal["uploads", "computations", "wrong tokens"]
 _NETWORK_OF_A_CLIENT = 64
 """Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
 it."""
@@ -27,24 +33,26 @@ def make_limiter() -> MovingWindowRateLimiter:
     return MovingWindowRateLimiter(MemoryStorage())
 
 
-def count_request(request: Request, kind: Kind, who: str) -> None:
-    """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded."""
-    item = _item(request.app.state.settings, kind)
+def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> None:
+    """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded.
+
+    ``times`` as much is allowed as the settings say.
+    """
+    item = _item(request.app.state.settings, kind, times)
     if not _limiter(request).hit(item, kind, who):
         raise _refusal(request, item, kind, who)
 
 
-def check_wrong_tokens(request: Request) -> None:
-    """Raise TooManyRequests for an address that has sent too many wrong tokens, before its token is looked up."""
+def count_wrong_token(request: Request, secret: str) -> None:
+    """Count an unknown, expired or revoked token. Raises TooManyRequests after many of an address.
+
+    Counted by address and beginning of the token, so that one program with an old token leaves its neighbours behind
+    a proxy their answers, and by address, so that guesses with ever new beginnings end too.
+    """
+    address: str = address_of(request)
     kind: Kind = "wrong tokens"
-    item, who = _item(request.app.state.settings, kind), address_of(request)
-    if not _limiter(request).test(item, kind, who):
-        raise _refusal(request, item, kind, who)
-
-
-def count_wrong_token(request: Request) -> None:
-    """Count an unknown, expired or revoked token for the sender's address."""
-    count_request(request, "wrong tokens", address_of(request))
+    count_request(request, kind, address, times=_BEGINNINGS)
+    count_request(request, kind, f"{address} {secret[:PREFIX]}")
 
 
 def address_of(request: Request) -> str:
@@ -78,7 +86,7 @@ def _limiter(request: Request) -> MovingWindowRateLimiter:
     return limiter
 
 
-def _item(settings: Settings, kind: Kind) -> RateLimitItem:
+def _item(settings: Settings, kind: Kind, times: int) -> RateLimitItem:
     if kind == "computations":
-        return RateLimitItemPerMinute(settings.computations_per_minute)
-    return RateLimitItemPerHour(settings.uploads_per_hour if kind == "uploads" else settings.logins_per_hour)
+        return RateLimitItemPerMinute(times * settings.computations_per_minute)
+    return RateLimitItemPerHour(times * (settings.uploads_per_hour if kind == "uploads" else settings.logins_per_hour))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastapi import Request
 
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.settings import Settings
 
 FILE = "secret_key"
@@ -34,10 +35,13 @@ def secret_key(settings: Settings) -> str:
 
 
 def key_of(request: Request) -> str:
-    """Return the key of the running service; the file is read once."""
+    """Return the key of the running service; the file is read once. Raises Unavailable where it cannot be made."""
     state = request.app.state
     if not hasattr(state, "secret_key"):
-        state.secret_key = secret_key(state.settings)
+        try:
+            state.secret_key = secret_key(state.settings)
+        except OSError as error:
+            raise Unavailable(f"the key of this service cannot be stored: {error.strerror or error}") from error
     key: str = state.secret_key
     return key
 

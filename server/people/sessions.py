@@ -1,4 +1,4 @@
-"""Sessions of moderators: a signed cookie that names the token of the login.
+"""Sessions of moderators and submitters: a signed cookie that names the token of the login.
 
 The cookie holds no secret and grants nothing by itself: each request looks the token up, so that revoking it ends the
 session at once. Logouts are recorded in the audit log under the session's name and looked up there.
@@ -28,26 +28,34 @@ from codec_superb.server.people.secret import key_of
 from codec_superb.server.settings import Settings
 
 OPENED, CLOSED = "session.opened", "session.closed"
-HOME = "/moderation"
-_OWN_PAGE = re.compile(r"/moderation(/[a-z0-9]{1,12})?")
+HOME, OWN_HOME = "/moderation", "/account"
+"""First pages of moderators and of submitters."""
+SIGNING_IN = frozenset({"moderate", "submit"})
+"""Scopes any of which opens a session."""
+_OWN_PAGE = re.compile(r"/moderation(/[a-z0-9]{1,12})?|/account")
 _SALT = "session"
 _CLOCK = timedelta(minutes=1)
 """Tolerance for clock differences between the cookie's time stamp and the audit log."""
 
 
 class LoginNeeded(Unauthenticated):
-    """A page for moderators was requested without a session; the answer redirects to the login form and back."""
+    """A page of an account was requested without a session; the answer redirects to the login form and back."""
 
     status = 303
 
 
 @dataclass(frozen=True, slots=True)
-class ModeratorSession:
+class AccountSession:
     """A valid session of the request."""
 
     name: str
     """Random name, to which CSRF tokens are bound and which the audit log records."""
     identity: Identity
+
+    @property
+    def home(self) -> str:
+        """First page after the login."""
+        return HOME if "moderate" in self.identity.scopes else OWN_HOME
 
 
 def cookie_name(settings: Settings) -> str:
@@ -75,7 +83,7 @@ def open_session(request: Request, response: Response, session: Session, identit
     )  # fmt: skip
 
 
-def close_session(request: Request, response: Response, session: Session, current: ModeratorSession) -> None:
+def close_session(request: Request, response: Response, session: Session, current: AccountSession) -> None:
     """Log out: remove the cookie, and record the logout, which invalidates copies of it."""
     settings: Settings = request.app.state.settings
     record(session, current.identity.name, CLOSED, current.name)
@@ -88,17 +96,17 @@ def set_cookie(response: Response, settings: Settings, name: str, value: str, *,
     response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.https, httponly=True, samesite="strict")
 
 
-def session_of(request: Request) -> ModeratorSession | None:
+def session_of(request: Request) -> AccountSession | None:
     """Return the valid session of a request, looked up once; None for everybody else.
 
     For code without a transaction of its own, such as the page context.
     """
     if not has_cookie(request):
         return None
-    if not hasattr(request.state, "moderator"):
+    if not hasattr(request.state, "session"):
         with database_of(request).transaction() as session:
-            request.state.moderator = _look_up(request, session)
-    found: ModeratorSession | None = request.state.moderator
+            request.state.session = _look_up(request, session)
+    found: AccountSession | None = request.state.session
     return found
 
 
@@ -116,7 +124,7 @@ def _signed(request: Request) -> tuple[int, str, datetime] | None:
     return int(token_id), str(name), opened
 
 
-def _look_up(request: Request, session: Session) -> ModeratorSession | None:
+def _look_up(request: Request, session: Session) -> AccountSession | None:
     signed = _signed(request)
     if signed is None:
         return None
@@ -126,9 +134,9 @@ def _look_up(request: Request, session: Session) -> ModeratorSession | None:
         identity = identity_of_token(valid_token(session, token_id))
     except Unauthenticated:
         return None
-    if "moderate" not in identity.scopes or _was_closed(session, name, opened):
+    if not identity.scopes & SIGNING_IN or _was_closed(session, name, opened):
         return None
-    return ModeratorSession(name, identity)
+    return AccountSession(name, identity)
 
 
 def _was_closed(session: Session, name: str, opened: datetime) -> bool:
@@ -146,19 +154,28 @@ def _serializer(request: Request) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(key_of(request), salt=_SALT)
 
 
-def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
-    """Return the moderator's session; otherwise redirect GET requests to the login form and refuse others."""
+def _signed_in(request: Request, session: ReadTransaction) -> AccountSession:
+    """Return the session of an account; otherwise redirect GET requests to the login form and refuse others."""
     if has_cookie(request):
-        request.state.moderator = _look_up(request, session)
-        if request.state.moderator is not None:
-            found: ModeratorSession = request.state.moderator
+        request.state.session = _look_up(request, session)
+        if request.state.session is not None:
+            found: AccountSession = request.state.session
             request.state.identity = found.identity  # for the log
             return found
     raise _refusal(request)
 
 
+SignedIn = Annotated[AccountSession, Depends(_signed_in, scope="function")]
+"""The session of a page of an account's own."""
+
+
+def _moderator(signed_in: SignedIn) -> AccountSession:
+    signed_in.identity.require("moderate")
+    return signed_in
+
+
 def safe_redirect_target(target: str) -> str:
-    """Return the target of the redirect after a login: ``target`` if it is a moderators' page, else their first page.
+    """Return the target of the redirect after a login: ``target`` if it is a page of sessions, else moderators' first.
 
     This prevents open redirects.
     """
@@ -169,10 +186,10 @@ def safe_redirect_target(target: str) -> str:
 def _refusal(request: Request) -> ServerError:
     if request.method in {"GET", "HEAD"}:
         return LoginNeeded(
-            "log in as a moderator", headers={"Location": f"/login?next={safe_redirect_target(request.scope['path'])}"}
+            "log in with your token", headers={"Location": f"/login?next={safe_redirect_target(request.scope['path'])}"}
         )
     return Unauthenticated("the session has ended: log in in another window, then send the form again from here")
 
 
-Moderator = Annotated[ModeratorSession, Depends(_moderator, scope="function")]
+Moderator = Annotated[AccountSession, Depends(_moderator, scope="function")]
 """The session of a page for moderators."""

@@ -16,11 +16,8 @@ from codec_superb.server.database.models import Account, Token, now
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.people.access import SCOPES, secret_hash
 from codec_superb.server.people.audit import record
+from codec_superb.server.people.rate_counters import MARK, PREFIX
 
-MARK = "cs_"
-"""Prefix of every token, by which scanners for leaked secrets can find it."""
-PREFIX = len(MARK) + 8
-"""Characters of the secret that are stored to identify it; the 208 random bits after them are not."""
 NAME_LIMIT = 200
 DAYS_LIMIT = 3650
 _LARGEST_ID = 2**31 - 1
@@ -105,6 +102,12 @@ def account_of(session: Session, name: str) -> Account:
         except IntegrityError:
             found = session.scalars(statement).one()
     return found
+
+
+def find_account(session: Session, name: str) -> Account | None:
+    """Return the account of a name; None where there is none."""
+    # PostgreSQL's text has no NUL
+    return None if "\0" in name else session.scalars(select(Account).where(Account.name == name)).one_or_none()
 
 
 def check_name(name: str) -> None:

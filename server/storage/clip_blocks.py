@@ -26,6 +26,8 @@ class Columns:
     categories: tuple[str, ...]
     values: dict[str, Values]
     """One value per clip, by metric key; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
+    clusters: tuple[str, ...]
+    """Cluster of each clip; '' where none is known."""
 
 
 def block_rows(data: bytes, name: str) -> list[ClipRow]:
@@ -60,11 +62,14 @@ def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
 
     with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
         keys = [key for key in metric_keys(file.schema_arrow.names) if key in set(wanted)]
-        table = file.read(columns=["clip", "category", *keys], use_threads=False)
+        # blocks of earlier formats have no clusters
+        others = ["cluster"] if "cluster" in file.schema_arrow.names else []
+        table = file.read(columns=["clip", "category", *others, *keys], use_threads=False)
     return Columns(
         clips=tuple(table.column("clip").to_pylist()),
         categories=tuple(table.column("category").to_pylist()),
         values={key: _floats(table.column(key)) for key in keys},
+        clusters=tuple(table.column("cluster").to_pylist()) if others else ("",) * table.num_rows,
     )
 
 

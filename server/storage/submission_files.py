@@ -26,7 +26,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
 ORPHAN_AGE_S = 600.0
-"""Age in seconds from which a file counts as orphaned; files of running uploads and checks are newer."""
+"""Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
 _NAME = re.compile(r"([0-9a-f]{64})\.zip")
 
 
@@ -59,21 +59,31 @@ def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
     """Remove aborted uploads and files without a submission; return their number.
 
-    ``older_than`` in seconds, by default the longest duration of an upload. Stored files are not removed while another
-    process adds one.
+    An upload is aborted where nobody holds the lock of its file. ``older_than`` is the age in seconds of files without
+    a submission, by default the longest duration of a check. Nothing is removed while another process adds a file.
     """
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
-    removed = sum(_remove(path) for path in _old(settings.incoming, age))
     try:
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
+            removed = sum(map(_remove_abandoned, _old(settings.incoming, 0)))
             for path in _old(settings.files, age):
                 name = _NAME.fullmatch(path.name)
                 named = name and session.scalar(select(Row.id).where(Row.file_sha256 == name[1]))
                 removed += 0 if named or not name else _remove(path)
     except BlockingIOError:
-        return removed
+        return 0
     return removed
+
+
+def _remove_abandoned(path: Path) -> int:
+    """Remove an upload whose process has ended: the kernel has released its lock, whatever the age of the file."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return _remove(path)
+    except (BlockingIOError, FileNotFoundError):
+        return 0
 
 
 def _old(folder: Path, age: float) -> list[Path]:

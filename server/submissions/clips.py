@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
 from codec_superb.server.database.models import ClipBlock
-from codec_superb.web.spreadsheets import FORMULA_SIGNS
+from codec_superb.web.spreadsheets import BEGINS_FORMULA
 
 
 def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:
@@ -54,6 +54,6 @@ def _harmless(table: pa.Table) -> pa.Table:
 
     for position, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
-            column = pc.replace_substring_regex(table.column(position), rf"^([{FORMULA_SIGNS}])", r"'\1")
+            column = pc.replace_substring_regex(table.column(position), BEGINS_FORMULA, r"'\0")
             table = table.set_column(position, field, column)
     return table

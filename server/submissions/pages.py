@@ -8,7 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.moderation.service import REASON_LIMIT
 from codec_superb.server.people.page_context import page_context_of
+from codec_superb.server.people.sessions import session_of
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.conditions import categories_of
@@ -46,11 +48,14 @@ def submission_page(request: Request, session: ReadTransaction, identity: Identi
     """Show one submission: facts, results, clip rows, provenance, history."""
     found = service.find(session, identity)
     previous = repository.previous_public(session, found)
+    signed_in = session_of(request)
     page = render(
         "submission.html.j2",
         page_context_of(request, f"{found.codec.name}, version {found.version}"),
         it=service.detail(session, identity),
         custom=custom_results(found.document),
+        own=signed_in is not None and signed_in.identity.account_id == found.account_id,
+        reason_limit=REASON_LIMIT,
         previous=previous.id if previous else None,
         versions=service.history(session, found.codec.name).versions,
     )

@@ -8,7 +8,17 @@ from typing import Any
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import COUNTED, NAMED, PUBLIC, ClipBlock, Codec, Result, Submission
+from codec_superb.server.database.models import (
+    COUNTED,
+    NAMED,
+    PUBLIC,
+    SHOWN,
+    STANDING,
+    ClipBlock,
+    Codec,
+    Result,
+    Submission,
+)
 
 
 def public_page(
@@ -37,7 +47,9 @@ def public_page(
 
 def _page(chosen: Select[Any], page: int, per_page: int) -> Select[Any]:
     # The id decides between equal times: without it a row may be on two pages or none.
-    ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(joinedload(Submission.codec))
+    ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(
+        joinedload(Submission.codec), joinedload(Submission.account)
+    )
     return ordered.offset((page - 1) * per_page).limit(per_page)
 
 
@@ -66,12 +78,9 @@ def datasets_of(session: Session, identities: Sequence[str]) -> dict[str, list[s
 
 
 def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
-    """List the submissions of a codec but those that wait for a moderator, newest version first."""
+    """List the submissions of a codec that are or were public, newest version first."""
     statement = (
-        select(Submission)
-        .join(Submission.codec)
-        .where(Codec.name == codec, Submission.status != "pending")
-        .order_by(Submission.version.desc())
+        select(Submission).join(Submission.codec).where(Codec.name == codec, SHOWN).order_by(Submission.version.desc())
     )
     return session.scalars(statement).all()
 
@@ -103,7 +112,7 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Submission
         .join(Submission.codec)
         .where(NAMED, Submission.condition != "")
         # the last one of a codec and condition stays in the dict: the newest
-        .order_by(Codec.name, Submission.condition, Submission.version)
+        .order_by(Codec.name, Submission.condition, *STANDING)
         .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
     )
     found = session.scalars(statement if codec is None else statement.where(Codec.name == codec))
@@ -111,11 +120,12 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Submission
 
 
 def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[Submission]:
-    """List the newest public submission of each of ``codecs`` that counts, with results and document."""
+    """List the public submission that stands for each of ``codecs``, with results and document."""
     statement = (
         select(Submission)
+        .join(Submission.codec)
         .where(COUNTED, Submission.codec_id.in_(codecs))
-        .order_by(Submission.codec_id, Submission.version)
+        .order_by(Submission.codec_id, *STANDING)
         .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
     )
     return list({each.codec_id: each for each in session.scalars(statement)}.values())

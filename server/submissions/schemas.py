@@ -21,7 +21,9 @@ class SubmissionItem(ApiModel):
     status: Status
     received: datetime
     submitter: str
-    """As named in the file; '' without one."""
+    """Account that sent it, or ``anonymous``."""
+    submitter_in_file: str
+    """Whom the file names, in its own words; '' without one."""
     datasets: list[str]
     clips: int
     ok: int
@@ -66,7 +68,8 @@ class SubmissionDetail(SubmissionItem):
     metrics: dict[str, str]
     """Metric key to version of its definition."""
     document: dict[str, Any]
-    """``submission.json`` without card and aggregates: datasets with provenance, samples."""
+    """``submission.json`` without card and aggregates: datasets with provenance, samples. Titles, licences and
+    citations of datasets are those registered here; of custom datasets they are the file's own words."""
     notes: list[str]
     reason: str | None
     """The moderator's reason for accepting it."""
@@ -91,7 +94,7 @@ class SubmissionVersion(ApiModel):
 
 
 class History(ApiModel):
-    """The versions of a codec's results, newest first, without those that wait for a moderator."""
+    """The versions of a codec's results, newest first, without those that wait for a moderator or never were public."""
 
     codec: str
     versions: list[SubmissionVersion]

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
 from codec_superb.server.database.results import to_summary
+from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import public_file
@@ -69,7 +70,7 @@ def detail(session: Session, identity: str) -> SubmissionDetail:
         file_size=found.file_size,
         card=found.card,
         metrics=found.metrics,
-        document=found.document,
+        document=credited(session, found.document),
         notes=found.notes,
         reason=found.reason,
         results=_categories(found.results),
@@ -107,7 +108,7 @@ def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[S
 
 
 def history(session: Session, codec: str) -> History:
-    """List the versions of a codec's results, the newest first; a pending one is not listed.
+    """List the versions of a codec's results, the newest first, but those that wait, or never were public.
 
     Raises NotFound for a codec without any.
     """
@@ -158,7 +159,8 @@ def _items(session: Session, found: Sequence[Submission]) -> list[SubmissionItem
             version=entry.version,
             status=entry.status,
             received=entry.received,
-            submitter=entry.submitter,
+            submitter=entry.sender,
+            submitter_in_file=entry.submitter,
             datasets=datasets[entry.id],
             clips=entry.clips,
             ok=entry.ok,

@@ -102,9 +102,9 @@ class TestSubmissions:
         with closing(Database(url)) as database:
             register(database, "another", categories(dataset="another"))
             with database.transaction(write=True) as session:
-                make_submission(session, "mp3_64k", owner="Ann")
+                make_submission(session, "own_64k", owner="Ann")
         taken = tmp_path / "taken.zip"
-        taken.write_bytes(make_file(draw_rows(1, 12, dataset="another"), tmp_path / "taken", codec="mp3_64k"))
+        taken.write_bytes(make_file(draw_rows(1, 12, dataset="another"), tmp_path / "taken", codec="own_64k"))
         told = admin(
             "submissions", "add", str(bad), str(taken), str(good), "--verified", "--reason", "run by us", code=3
         )
@@ -117,10 +117,10 @@ class TestSubmissions:
     def test_decisions(self, admin: Admin, database: Database) -> None:
         """Each decision prints what the submission is then; one that cannot be made says why."""
         with database.transaction(write=True) as session:
-            made = make_submission(session, status="pending", owner="old")
+            made = make_submission(session, "own_12k", status="pending", owner="old")
             make_submission(session, "lc3_32k", 32.0)
         (waiting,) = admin("submissions", "list", "--status", "pending")
-        assert (waiting["id"], waiting["codec"], waiting["account"]) == (made, "opus_12k", "old")
+        assert (waiting["id"], waiting["codec"], waiting["account"]) == (made, "own_12k", "old")
         assert len(admin("submissions", "list")) == 2
         assert admin("submissions", "accept", made)["status"] == "self-reported"
         assert "expected hold or verify or withdraw" in admin("submissions", "accept", made, code=2)
@@ -128,7 +128,7 @@ class TestSubmissions:
         assert admin("submissions", "withdraw", made, "--reason", "a mistake")["reason"] == "a mistake"
         assert "expected a reason" in admin("submissions", "accept", made, code=2)
         assert "no submission" in admin("submissions", "reject", "nothing", "--reason", "x", code=2)
-        assert admin("codec", "transfer", "opus_12k", "new") == {"codec": "opus_12k", "before": "old", "after": "new"}
+        assert admin("codec", "transfer", "own_12k", "new") == {"codec": "own_12k", "before": "old", "after": "new"}
         assert [entry["action"] for entry in admin("audit", "--limit", "2")] == [
             "codec.transferred", "submission.decided",
         ]  # fmt: skip
@@ -163,11 +163,11 @@ class TestForPeople:
             closing(Database(f"sqlite:///{tmp_path / 'leaderboard.sqlite'}")) as database,
             database.transaction(write=True) as session,
         ):
-            made = make_submission(session, status="pending", owner=None)
+            made = make_submission(session, "own_12k", status="pending", owner=None)
         assert "moderate" in said("token", "list")
         assert "anonymous" in said("submissions", "list")
-        assert said("submissions", "accept", made) == f"opus_12k, version 1 ({made}) is self-reported\n"
-        assert "it came anonymously" in said("codec", "transfer", "opus_12k", "lab")
+        assert said("submissions", "accept", made) == f"own_12k, version 1 ({made}) is self-reported\n"
+        assert "it came anonymously" in said("codec", "transfer", "own_12k", "lab")
         assert "codec.transferred" in said("audit")
         assert "is revoked" in said("token", "revoke", "1")
 

@@ -61,7 +61,7 @@ def test_a_prepared_dataset_is_added_and_listed(home: Path, tmp_path: Path, caps
     database.close()
     assert found is not None
     assert found.manifest_hash == second["manifest_hash"] == dataset.manifest_hash
-    assert set(found.categories) == set(dataset.clip_ids())
+    assert set(found.clips) == set(dataset.clip_ids())
     listed = {entry["manifest_hash"]: entry["current"] for entry in said(capsys, "list", *storage)}
     assert (listed[first["manifest_hash"]], listed[second["manifest_hash"]]) == (False, True)
 

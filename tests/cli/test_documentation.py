@@ -39,8 +39,13 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin submissions add",
         "admin submissions accept", "admin submissions reject", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",
-        "admin audit", "admin backup", "admin restore", "admin mseb import", "admin mseb list", "admin mseb remove",
-        "mseb import", "mseb export",
+        "admin private add", "admin private list", "admin private enqueue", "admin private retire",
+        "admin private open",
+        "admin audit", "admin backup", "admin restore", "admin listening create", "admin listening list",
+        "admin listening open", "admin listening close", "admin listening results", "admin listening remove",
+        "admin mseb import", "admin mseb list", "admin mseb remove",
+        "mseb import", "mseb export", "verify", "verify-worker", "admin key create", "admin key add", "admin key list",
+        "admin key revoke", "admin verify enqueue", "admin verify list", "admin verify add",
     }  # fmt: skip
 
 

@@ -70,10 +70,31 @@ class TestSending:
         monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
         file = packed(tmp_path, "sent_16k")
         assert call(["submit", str(file), "--server", server]) == 0
-        assert "sent_16k version 1, published: http" in capsys.readouterr().out
+        assert "sent_16k version 1, self-reported: http" in capsys.readouterr().out
         assert call(["submit", str(file), "--server", f"{server}/", "--json"]) == 0
         (told,) = json.loads(capsys.readouterr().out)
         assert (told["accepted"], told["new"], told["version"]) == (True, False, 1)
+
+    def test_it_is_taken_back(
+        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """With a reason, by its own account alone; the same file again is refused, and says why."""
+        server, token = leaderboard
+        file = packed(tmp_path, "back_16k")
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        assert call(["submit", str(file), "--server", server, "--json"]) == 0
+        (sent,) = json.loads(capsys.readouterr().out)
+        undo = ["submit", "--withdraw", sent["id"], "--reason", "a wrong bit count", "--server", server]
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", OTHER)
+        assert call(undo) == 3
+        assert "bob has sent no submission" in capsys.readouterr().out
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        assert call(undo) == 0
+        assert capsys.readouterr().out == f"{sent['id']}: back_16k version 1, withdrawn\n"
+        assert call(["submit", str(file), "--server", server]) == 3
+        assert "sent before and withdrawn: a wrong bit count" in capsys.readouterr().out
+        assert call([*undo, str(file)]) == 2
 
     def test_the_token_may_come_from_a_file(self, leaderboard: tuple[str, str], tmp_path: Path) -> None:
         """It is read, never shown in a list of processes."""
@@ -238,6 +259,29 @@ class TestRetries:
         with pytest.raises(ServerUnreachable, match=r"https://lost\.example is not known .*correct the address"):
             send(packed(tmp_path, "lost_16k"), "https://lost.example", None, first_pause=0.01, say=told.append)
         assert told == []
+
+    def test_a_wrong_port_is_given_up_soon(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A service that restarts is back within seconds: where nobody listens for longer, the address is wrong."""
+        pauses: list[float] = []
+        monkeypatch.setattr("time.sleep", pauses.append)
+        with pytest.raises(ServerUnreachable, match=r"nobody listens at http://127\.0\.0\.1:9 .*check host and port"):
+            send(packed(tmp_path, "lost_16k"), "http://127.0.0.1:9", None)
+        assert 10 <= sum(pauses) <= 20
+
+    @pytest.mark.parametrize("page", ["/submit", "/api/v1/submissions", "/?category=speech"])
+    def test_the_address_of_a_page(self, tmp_path: Path, page: str) -> None:
+        """The address to give is named, and nothing is sent."""
+        said = r"expected the address of the leaderboard alone, http://127\.0\.0\.1:9, got"
+        with pytest.raises(ServerUnreachable, match=said):
+            send(packed(tmp_path, "lost_16k"), f"http://127.0.0.1:9{page}", None)
+
+    def test_a_file_that_was_withdrawn(
+        self, moody: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:  # fmt: skip
+        """It is known and on no board: exit 3, with what to do."""
+        _Moody.answers[:] = [(200, {}, {"status": "withdrawn", "codec": "gone_16k"})]
+        assert call(["submit", str(packed(tmp_path, "gone_16k")), "--server", moody]) == 3
+        assert "sent before and withdrawn; the history of gone_16k says why" in capsys.readouterr().out
 
     def test_nobody_there(self, tmp_path: Path) -> None:
         """The error names the server and the cause in a line."""

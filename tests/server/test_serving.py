@@ -9,13 +9,17 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
+import anyio
 import httpx2
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
 from support.server.ingest import UPLOADS, categories, drawn, register, whole_submissions
 from support.server.postgres import PostgresServer
 from support.server.serving import PROGRAM, WITHOUT_HEAVY, Served, served
@@ -23,6 +27,8 @@ from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
+from codec_superb.server.http import slow_heads
+from codec_superb.server.ingest.sandbox import offered
 from codec_superb.server.operations.preparation import check_url, prepare
 from codec_superb.server.serving import serve
 from codec_superb.server.settings import Settings
@@ -33,8 +39,8 @@ def _upload(service: Served, data: bytes, sent: int) -> Iterator[socket.socket]:
     """Begin to upload a submission and have sent its first bytes."""
     with socket.create_connection(service.address, timeout=PATIENCE_S) as connection:
         lines = (
-            f"POST {UPLOADS} HTTP/1.1", "Host: x", f"Content-Length: {len(data)}", "Content-Type: application/zip",
-            "Expect: 100-continue", "", "",
+            f"POST {UPLOADS} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(data)}",
+            "Content-Type: application/zip", "Expect: 100-continue", "", "",
         )  # fmt: skip
         connection.sendall("\r\n".join(lines).encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 100 Continue")  # the application has begun to read
@@ -49,6 +55,14 @@ def _refuses(service: Served) -> bool:
     except httpx2.ConnectError:
         return True
     return False
+
+
+def _takes(connection: socket.socket, data: bytes) -> bool:
+    try:
+        connection.sendall(data)
+    except ConnectionError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +92,10 @@ class TestStart:
         assert "server" not in front.headers
         assert str(home / "server" / "leaderboard.sqlite") in service.said[1]
         assert service.said[2] == "0 submissions; 19 + 34 + 9 codecs of published tables; datasets: mini\n"
-        assert (home / "server" / "leaderboard.sqlite").exists()
+        storage = home / "server"
+        made = [storage, storage / "leaderboard.sqlite", storage / "secret_key", storage / "submissions"]
+        assert [oct(path.stat().st_mode & 0o777) for path in made] == ["0o700", "0o600", "0o600", "0o700"]
+        assert f'"confined_by": "{offered()}"' in service.log.read_text()
 
     def test_a_head_without_end_is_refused(self, service: Served) -> None:
         """A header of a megabyte is not kept in memory to see how it ends."""
@@ -89,6 +106,33 @@ class TestStart:
                     connection.sendall(b"a" * 65_536)
                 assert connection.recv(100).startswith(b"HTTP/1.1 400")
         assert service.get("/healthz").status_code == 200
+
+    def test_a_head_that_does_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who says nothing or trickles is cut off; requests are answered, one after another, slow ones too."""
+        monkeypatch.setattr(slow_heads, "HEAD_SECONDS", 0.4)
+
+        async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
+            await anyio.sleep(0.6)
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+            await send({"type": "http.response.body", "body": b"ok"})
+
+        server = uvicorn.Server(
+            uvicorn.Config(answer, http=slow_heads.TimedHeads, lifespan="off", log_config=None, ws="none")
+        )
+        with ExitStack() as stack:
+            listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(setattr, server, "should_exit", True)
+            silent, trickling, good = (
+                stack.enter_context(socket.create_connection(listening.getsockname(), PATIENCE_S)) for _ in range(3)
+            )
+            for _ in range(2):
+                good.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                assert b"200 OK" in good.recv(1000)
+            assert silent.recv(1) == b""
+            wait_for(lambda: not _takes(trickling, b"G"), "expected a head that trickles to be cut off")
 
     @pytest.mark.slow
     def test_several_processes_on_postgresql_count_together(self, postgres: PostgresServer, tmp_path: Path) -> None:

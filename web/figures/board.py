@@ -32,7 +32,7 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     results = [_drawn(row, quantity, mixed=mixed, apart=apart) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
-    figure = rate_chart(results, quantity, styles, lines=lines)
+    figure = rate_chart(results, quantity, styles, lines=lines, linked=True)
     if apart:
         figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
     if any(row.source == "published" for row in rows):  # their bitrates were not measured

@@ -8,12 +8,13 @@ from math import ceil, floor, log2, log10
 from typing import Any
 
 from codec_superb.metrics.results import Estimate
+from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
-from codec_superb.web.text import chart_text, count, interval, kbps, shortened
+from codec_superb.web.text import chart_text, codec_address, count, interval, kbps, shortened
 from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 
 LABEL_LENGTH = 24
@@ -25,15 +26,21 @@ _Point = tuple[CodecResult, Estimate]
 
 
 def rate_chart(
-    results: Sequence[CodecResult], quantity: Quantity, styles: Mapping[str, Style], *, lines: bool = True
+    results: Sequence[CodecResult],
+    quantity: Quantity,
+    styles: Mapping[str, Style],
+    *,
+    lines: bool = True,
+    linked: bool = False,
 ) -> Figure:
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
     outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta`` what it is,
     for the page's legend.
-    Without ``lines`` all lossy codecs are small dots of one trace without intervals, apart from the front: for more
-    families than colours and shapes.
+    A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` all lossy codecs are small
+    marks of one trace without intervals, apart from the front: for more families than can be told apart. ``linked``
+    gives each point the address of its codec's page.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -47,13 +54,17 @@ def rate_chart(
     shown = _labelled([*front, *(point for point in points if point[0].lossless)], points, layout)
     traces = [_front_trace(front)] if front else []
     if lines:
-        traces += [_family_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
+        for family, members in _by_family(lossy):
+            traces += _family_traces(members, quantity, styles[family])
     else:
         traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity, styles)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
     traces += [_label_trace(members) for _, members in _by_family(p for p in points if p[0].codec in shown)]
+    if not linked:
+        for trace in traces:
+            trace.pop("customdata", None)
     return {"data": traces, "layout": layout}
 
 
@@ -108,10 +119,17 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
     }
 
 
-def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
-    trace = _marker_trace(members, quantity, style.colour, style.symbol, size=9)
-    line = {"color": style.colour, "width": 1.5}
-    return {**trace, "mode": "lines+markers", "line": line, "meta": {"role": "family", "family": members[0][0].family}}
+def _family_traces(members: list[_Point], quantity: Quantity, style: Style) -> list[dict[str, Any]]:
+    """Draw a family's line with its points, and the points apart from it, if there are any."""
+    joined = family_line(
+        [row.kbps for row, _ in members], [_value(e) for _, e in members], higher_is_better=quantity.higher_is_better
+    )
+    apart = sorted(set(range(len(members))) - set(joined))
+    line = {"mode": "lines+markers", "line": {"color": style.colour, "width": 1.5}}
+    meta = {"role": "family", "family": members[0][0].family}
+    marks = (_marker_trace([members[n] for n in part], quantity, style.colour, style.symbol, size=9)
+             for part in (joined, apart) if part)  # fmt: skip
+    return [trace | look | {"meta": meta} for trace, look in zip(marks, (line, {}), strict=False)]
 
 
 def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
@@ -122,7 +140,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
         "meta": {"role": "points"},
         "mode": "markers",
         "marker": {
-            "symbol": [f"circle{_state(row)}" for row, _ in members],
+            "symbol": [f"{styles[row.family].symbol}{_state(row)}" for row, _ in members],
             "size": 6,
             "color": [styles[row.family].colour for row, _ in members],
             "opacity": 0.55,
@@ -131,6 +149,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
         "y": [_value(e) for _, e in members],
         "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.mean)}" for row, e in members],
         "hoverinfo": "text",
+        "customdata": [codec_address(row.codec) for row, _ in members],
     }
 
 
@@ -177,6 +196,7 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
         "error_y": {**error, "color": colour, "thickness": 1, "width": 3},
         "hovertext": [hover_text(row, e, quantity) for row, e in members],
         "hoverinfo": "text",
+        "customdata": [codec_address(row.codec) for row, _ in members],
     }
 
 

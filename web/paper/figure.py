@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, floor, log2
+from math import ceil, floor, log2, nan
 from typing import Any
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.web.errors import PaperError
+from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.drawing import INCHES, LETTERS, Width, styled, written
@@ -168,7 +169,7 @@ def _panel(
     _draw_front(axes, [point for point in lossy if not point[0].uncounted], quantity)
     order = sorted(points, key=lambda point: (point[0].family, point[0].lossless, point[0].kbps))
     for family, members in groupby(order, key=lambda point: point[0].family):
-        _draw_family(axes, list(members), looks[family], intervals=intervals)
+        _draw_family(axes, list(members), quantity, looks[family], intervals=intervals)
     ringed = [(row.kbps, _mean(found)) for row, found in points if row.uncounted]
     if ringed:
         axes.plot(
@@ -196,7 +197,7 @@ def _draw_front(axes: Any, lossy: Sequence[_Point], quantity: Quantity) -> None:
         )  # fmt: skip
 
 
-def _draw_family(axes: Any, members: Sequence[_Point], look: _Look, *, intervals: bool) -> None:
+def _draw_family(axes: Any, members: Sequence[_Point], quantity: Quantity, look: _Look, *, intervals: bool) -> None:
     """Draw a line with its points and their intervals, and ceilings as stars."""
     marker = look.marker
     label = members[0][0].family
@@ -211,9 +212,14 @@ def _draw_family(axes: Any, members: Sequence[_Point], look: _Look, *, intervals
                 rates, values, yerr=_arms(chosen), fmt="none", ecolor=look.colour, elinewidth=0.7, capsize=_CAPS,
                 capthick=0.7, zorder=2,
             )  # fmt: skip
+        joined = family_line(rates, values, higher_is_better=quantity.higher_is_better)
+        places = [(rates[n], values[n]) for n in joined]
+        for n in range(len(chosen)):
+            if n not in joined:  # a point without a value ends the line
+                places += [(nan, nan), (rates[n], values[n])]
         axes.plot(
-            rates, values, color=look.colour, linestyle="none" if lossless else look.line, linewidth=0.9, **shape,
-            markeredgewidth=0.7, zorder=3, label=label,
+            *zip(*places, strict=True), color=look.colour, linestyle="none" if lossless else look.line, linewidth=0.9,
+            **shape, markeredgewidth=0.7, zorder=3, label=label,
         )  # fmt: skip
         partial = [(row.kbps, _mean(found)) for row, found in chosen if row.summary.failed]
         if partial:

@@ -22,7 +22,7 @@ MEDIA_TYPES = MappingProxyType({
 })  # fmt: skip
 _PLOTLY = "plotly.js"
 _STYLE = "site.css"
-_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "print")
+_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "listening", "print")
 """In cascade order: later rules override earlier ones."""
 
 

@@ -26,7 +26,9 @@ class PageContext:
     version: str
     """Of the program."""
     account: str | None = None
-    """Name of the logged-in moderator."""
+    """Name of the logged-in account."""
+    home: str = "/moderation"
+    """First page of that account."""
     csrf: str | None = None
     """Token that forms of this page carry in a hidden field ``csrf``."""
     local: str | None = None

@@ -57,3 +57,12 @@ def test_a_limit_below_one_is_refused(dataset: Dataset, limit: int) -> None:
 
 
 PINNED = ["audio/01.wav", "music/00.wav", "speech/09.wav"]
+
+
+def test_clips_are_named_one_by_one(dataset: Dataset) -> None:
+    """Those are taken, sorted; a strange one, or none, is an error that names the dataset."""
+    assert select_clips(dataset, None, only=("speech/03.wav", "audio/01.wav")) == ["audio/01.wav", "speech/03.wav"]
+    with pytest.raises(PipelineError, match="got 1 others: speech/99"):
+        select_clips(dataset, None, only=("speech/03.wav", "speech/99"))
+    with pytest.raises(PipelineError, match="at least one clip"):
+        select_clips(dataset, None, only=())

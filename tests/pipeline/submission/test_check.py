@@ -15,13 +15,15 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pipeline.stats import card, draw_rows, failed, ok, row, sha, with_audio, write_run
+from support.pipeline.stats import card, draw_rows, failed, known_clips, ok, row, sha, with_audio, write_run
 from support.pipeline.submissions import change_number, edit_document, edit_rows, numbers, reseal, rewrite
 from support.profile import examples
 
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.archive import read_archive
-from codec_superb.pipeline.submission.check import CheckReport, KnownDataset, check
+from codec_superb.pipeline.submission.check import CheckReport, check
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
+from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
@@ -246,29 +248,29 @@ def test_random_weights_are_refused() -> None:
 class TestKnownDatasets:
     """What the checking side knows about a dataset is used."""
 
-    categories: ClassVar = {entry.clip: entry.category for entry in ROWS}
+    clips: ClassVar = known_clips(ROWS) | {"mini/broken": KnownClip("speech", 16000, 16000, frozenset())}
 
     def test_the_same_dataset_is_verified(self) -> None:
         """Equal hash and clips: no note is left."""
-        report = check(packed(), known={"mini": KnownDataset(sha("mini"), self.categories)}.get)
+        report = check(packed(), known={"mini": KnownDataset(sha("mini"), self.clips)}.get)
         assert report.ok
         assert report.notes == ()
 
     def test_another_state_of_the_dataset_is_refused(self) -> None:
         """Another manifest hash is another dataset."""
-        report = check(packed(), known={"mini": KnownDataset(sha("other"), self.categories)}.get)
+        report = check(packed(), known={"mini": KnownDataset(sha("other"), self.clips)}.get)
         assert places(report) == "submission.json: datasets.0.manifest_hash"
 
     def test_clips_that_do_not_exist_are_found(self) -> None:
         """A clip id that the dataset does not have, and a clip in the wrong category."""
-        known = {**self.categories, "mini/clip001": "music", "mini/another": "speech"}
+        known = {**self.clips, "mini/clip001": KnownClip("music"), "mini/another": KnownClip("speech")}
         del known["mini/clip000"]
         report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)
         assert places(report) == "clips.parquet: mini/mini/clip000 | clips.parquet: mini/mini/clip001"
 
     def test_the_size_of_the_dataset_is_not_the_submitters_to_say(self) -> None:
         """A run of a part cannot pass for complete by calling the part the whole."""
-        known = {**self.categories, "mini/left_out": "speech"}
+        known = {**self.clips, "mini/left_out": KnownClip("speech")}
         report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)
         assert places(report) == "submission.json: datasets.0.clips"
 
@@ -356,14 +358,27 @@ class TestHostileContent:
         assert report.ok == (not report.problems)
 
     def test_many_problems_are_listed_up_to_a_limit_and_counted(self) -> None:
-        """A report stays readable, and small enough to send."""
+        """A report stays readable, and small enough to send: problems of one kind are one, with the first places."""
 
         def spoil(rows: list[ClipRow]) -> None:
             rows.extend(row(f"x{number}", bits=-1) for number in range(300))
 
         report = edit_rows(packed(), spoil)
-        assert len(report.problems) == 100
-        assert report.more >= 200
+        (bits,) = (problem for problem in report.problems if problem.path.endswith(": bits"))
+        assert bits.path == "clips.parquet: mini/x0: bits"
+        assert bits.got == "-1; and 299 more like it: mini/x1, mini/x2, mini/x3 and 296 more"
+        assert len(report.problems) < 20
+        assert report.more >= 299
+
+    def test_kinds_of_problems_are_listed_up_to_a_limit(self) -> None:
+        """The hundred and first kind is counted, and so is everything of a file that is wrong everywhere."""
+        findings = Findings()
+        for kind in range(150):
+            findings.add(f"place {chr(0x4E00 + kind)}", "one", "another", "mend it")
+        assert (len(findings.problems), findings.more, findings.count) == (100, 50, 150)
+        for _ in range(30_000):
+            findings.add("the same", "one", "another", "mend it")
+        assert (findings.count, findings.more) == (30_150, 30_050)
 
     def test_a_file_that_is_no_zip_is_a_problem_and_no_file_an_error(self, tmp_path: Path) -> None:
         """Content is judged in the report; a wrong path is the caller's error."""

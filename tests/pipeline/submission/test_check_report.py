@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pipeline.stats import card, draw_rows, sha, with_audio, write_run
+from support.pipeline.stats import card, draw_rows, known_clips, sha, with_audio, write_run
 from support.pipeline.submissions import edit_document, reseal, rewrite
 
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.submission.check import KnownDataset, check, check_and_open, is_ogg_opus
+from codec_superb.pipeline.submission.check import check, check_and_open
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.samples import is_ogg_opus
 
 ROWS = draw_rows(1, 6)
-HERE = {row.clip: row.category for row in ROWS}
+HERE = known_clips(ROWS)
 PACK = "pack the runs again with this version"
 DOCUMENT = "submission.json"
 
@@ -119,7 +121,8 @@ def test_a_hash_that_is_not_the_files(file: bytes, name: str) -> None:
 
 def known(manifest: str = "mini", **clips: Any) -> Callable[[str], KnownDataset | None]:
     """Know the dataset in some state; a clip of category None is not in it."""
-    here = {clip: category for clip, category in (HERE | clips).items() if category is not None}
+    changed = {clip: category and KnownClip(category, 16000, 16000) for clip, category in clips.items()}
+    here = {clip: facts for clip, facts in (HERE | changed).items() if facts is not None}
     return {"mini": KnownDataset(sha(manifest), here)}.get
 
 
@@ -227,7 +230,8 @@ def test_the_same_file_for_both_sides(file: bytes) -> None:
 def test_the_beginning_of_ogg_opus() -> None:
     """RFC 7845: OggS, and OpusHead at byte 28."""
     page = b"OggS" + bytes(24) + b"OpusHead"
-    assert is_ogg_opus(page)
-    assert is_ogg_opus(page + b"more")
+    assert not is_ogg_opus(page)
+    assert is_ogg_opus(page + b"\x01\x01")
+    page += b"\x01\x01"
     for wrong in (page[:-1], b"oggS" + page[4:], b"x" + page, page[:27] + b"OpusHead", b""):
         assert not is_ogg_opus(wrong)

@@ -235,6 +235,12 @@ class TestWhatIsRefused:
         run = write_run(tmp_path, draw_rows(1, 9), card=card("net_1", weights=Weights(source="random")))
         self.refused([run], tmp_path / "a.zip", "random weights")
 
+    def test_clips_that_were_chosen(self, tmp_path: Path) -> None:
+        """A run of named clips is for verification: whoever chooses clips chooses figures."""
+        run = write_run(tmp_path, draw_rows(1, 3), card=card(), only=("mini/clip000", "mini/clip001", "mini/clip002"))
+        with pytest.raises(SubmissionError, match="chosen one by one"):
+            pack([run], tmp_path / "out.zip")
+
     def test_two_codecs(self, tmp_path: Path) -> None:
         """One codec a submission; a changed card of the same name is another codec."""
         one = write_run(tmp_path, draw_rows(1, 9), card=CARD)

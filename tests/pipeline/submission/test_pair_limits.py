@@ -257,3 +257,15 @@ def test_rows_have_the_entries_that_their_dataset_declares() -> None:
     assert rows_of("asr", ProbeValue(status="left_out", reason="-"), **gone) == []
     expected = (f"{where}: asr.status", "failed or left_out, without a resynthesis", "ok")
     assert rows_of("asr", asr(), **gone) == [expected]
+
+
+def test_trials_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last that passes and the first that does not; then nothing is computed of them."""
+    rows = [trial(f"a{number}", f"b{number}") for number in range(4)]
+    found = clips("asv", {name: 1 for each in rows for name in (each.left, each.right)})
+    monkeypatch.setattr("codec_superb.pipeline.submission.check_pairs.MOST_TRIALS", 4)
+    assert check_pairs(found, rows, Findings())
+    monkeypatch.setattr("codec_superb.pipeline.submission.check_pairs.MOST_TRIALS", 3)
+    findings = Findings()
+    assert not check_pairs(found, rows, findings)
+    assert listed(findings) == [("pairs.parquet", "at most 3 trials", "4")]

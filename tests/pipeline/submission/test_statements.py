@@ -19,7 +19,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import TakenOver
 from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import check, check_and_open
-from codec_superb.pipeline.submission.check_origin import UNUSUAL
+from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow

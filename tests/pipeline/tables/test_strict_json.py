@@ -13,8 +13,11 @@ from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.tables.strict_json import DEPTH_LIMIT, digest, dumps, loads
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+WHOLE = st.integers(-(2**53), 2**53)
 DATA = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), TEXT
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXT, inner, max_size=4)),
     max_leaves=12,
 )
@@ -28,7 +31,7 @@ def test_data_come_back_bit_for_bit(data: Any) -> None:
     assert json.loads(written) == data
 
 
-@given(st.dictionaries(TEXT, st.integers(), min_size=2))
+@given(st.dictionaries(TEXT, WHOLE, min_size=2))
 def test_order_of_names_changes_nothing(data: dict[str, int]) -> None:
     """The same data give the same bytes, and so the same hash."""
     assert digest(dict(reversed(list(data.items())))) == digest(data)
@@ -48,7 +51,7 @@ def test_order_of_names_changes_nothing(data: dict[str, int]) -> None:
         (b"{} {}", "JSON"),
         (b"", "JSON"),
         (b"{'a': 1}", "JSON"),
-        (b"[" + b"9" * 5000 + b"]", "JSON"),
+        (b"[" + b"9" * 5000 + b"]", "whole numbers"),
         (b"[" * 100_000 + b"]" * 100_000, "nesting"),
         (b"[" * (DEPTH_LIMIT + 1) + b"]" * (DEPTH_LIMIT + 1), "nesting"),
     ],
@@ -64,3 +67,11 @@ def test_a_number_that_json_does_not_have_is_not_written(value: float) -> None:
     """Python would write NaN, which no strict reader takes."""
     with pytest.raises(SubmissionError, match="finite"):
         dumps({"a": [value]})
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 10**4000])
+def test_integers_that_a_double_cannot_hold_are_refused(number: int) -> None:
+    """Two to the 53rd comes back; beyond it, and of any length, a number is refused with its first digits."""
+    assert loads(b"[%d, %d]" % (2**53, -(2**53))) == [2**53, -(2**53)]
+    with pytest.raises(SubmissionError, match=r"whole numbers of at most 2\^53, got -?\d{16,40}$"):
+        loads(b"[%d]" % number)

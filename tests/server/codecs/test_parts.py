@@ -27,7 +27,7 @@ from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations,
 from codec_superb.server.codecs.facts import card_facts, web_address
 from codec_superb.server.codecs.provenance import STAGES, _taken_over, machines
 from codec_superb.server.codecs.published import entries_of, published_page
-from codec_superb.server.database.models import Codec, Submission
+from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.web.rows import CodecResult
 
 MINI = {"mini": "1"}
@@ -235,9 +235,10 @@ class TestCitations:
         assert text.count("{") == text.count("}")
 
     def test_of_results(self) -> None:
-        """Version, submitter, address and the day of looking."""
+        """Version, account in place of whom the file names, address and the day of looking."""
         row = Submission(
-            id="abc", version=3, status="verified", submitter="Ann & co", codec=Codec(name="a_1"),
+            id="abc", version=3, status="verified", submitter="Somebody", account=Account(name="Ann & co"),
+            codec=Codec(name="a_1"),
             received=datetime(2026, 2, 3, tzinfo=UTC),
         )  # fmt: skip
         text = result_citation(row, "A 1", "https://board.example/", date(2026, 3, 4)).text

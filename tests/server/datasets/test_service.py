@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from sqlalchemy import select
 from support.pipeline.stats import sha
 
 from codec_superb.data_manifests.catalogue import load_manifest
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.server.database.models import AuditEntry, Dataset, Revision
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.clips import pack_clips, unpack_clips
@@ -24,7 +26,8 @@ from codec_superb.server.errors import BadRequest
 
 def facts(digest: str, clips: int = 2) -> DatasetFacts:
     """Describe a state of a dataset."""
-    return DatasetFacts("tiny", "Tiny", "CC0-1.0", KnownDataset(sha(digest), {f"c{n}": "speech" for n in range(clips)}))
+    known = {f"c{n}": KnownClip("speech", 16000, n, frozenset()) for n in range(clips)}
+    return DatasetFacts("tiny", "Tiny", "CC0-1.0", KnownDataset(sha(digest), known))
 
 
 def add_known(database: Database, described: DatasetFacts) -> bool:
@@ -90,9 +93,9 @@ class TestBuiltin:
         manifest = load_manifest("mini")
         assert found is not None
         assert manifest.expected_clips is not None
-        assert len(found.categories) == manifest.expected_clips.count
+        assert len(found.clips) == manifest.expected_clips.count
         assert found.manifest_hash == getattr(manifest.source, "manifest_hash", None)
-        assert found.categories["speech/cards_001"] == "speech"
+        assert found.clips["speech/cards_001"].category == "speech"
         assert revision(database) == 1
 
     def test_a_manifest_without_its_clips_says_what_to_do(self) -> None:
@@ -103,6 +106,14 @@ class TestBuiltin:
 
 def test_clips_are_packed_the_same_in_any_order() -> None:
     """Equal clips give equal bytes, and come back."""
-    one, two = {"b": "music", "ä": "speech"}, {"ä": "speech", "b": "music"}
-    assert pack_clips(one) == pack_clips(two)  # type: ignore[arg-type]  # literals of the test
-    assert unpack_clips(pack_clips(one)) == one  # type: ignore[arg-type]  # as above
+    whole = KnownClip("speech", 16000, 7, frozenset({"pesq", "f0corr"}), b"\x00\xff")
+    one, two = {"b": KnownClip("music"), "ä": whole}, {"ä": whole, "b": KnownClip("music")}
+    assert pack_clips(one) == pack_clips(two)
+    assert unpack_clips(pack_clips(one)) == one
+
+
+def test_clips_of_an_earlier_version_have_no_facts() -> None:
+    """Clip id to category, as it was kept before: the categories are known and nothing else."""
+    old = zlib.compress(b'{"a": "music", "format": "speech"}')
+    assert unpack_clips(old) == {"a": KnownClip("music"), "format": KnownClip("speech")}
+    assert KnownDataset(sha("x"), unpack_clips(old)).missing_facts() == "lengths, where metrics are undefined, sound"

@@ -60,7 +60,7 @@ def test_results_under_conditions_are_shown_and_never_ranked(service: Service, t
     current = get(f"/api/v1/codecs/{CODEC}").json()
     assert current["submission"]["submission"] == clean["id"]
     page = get(f"/codecs/{CODEC}").text
-    assert '<h2 id="conditions">Conditions</h2>' in page
+    assert '<h2 id="conditions-title">Conditions</h2>' in page
     for text in ("Lost packets", "loss (%)", 'class="multiple"', ">loss:5<", ">loss:10<"):
         assert text in page
     # a line of three values in each of three categories and two quantities: clean, 5 %, 10 %
@@ -99,7 +99,7 @@ def test_clean_values_of_other_clips_do_not_stand_beside(service: Service, tmp_p
     service.send(make_file(rows, tmp_path / "few", codec=codec, about={"clips": 12}))
     service.send(_file(tmp_path, LOSSES[0], -0.2, codec))
     page = service.client.get(f"/codecs/{codec}").text
-    section = page.partition('<h2 id="conditions">')[2].partition("</section>\n</section>")[0]
+    section = page.partition('<h2 id="conditions-title">')[2].partition("</details>\n</section>")[0]
     assert "loss:5" in section
     assert "<td>clean</td>" not in section
 

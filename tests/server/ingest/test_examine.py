@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.pipeline.stats import card, draw_rows, failed, ok, sha, write_run
-from support.server.ingest import CLIPS, categories, drawn
+from support.server.ingest import CLIPS, categories, drawn, facts
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.submission.pack import pack
@@ -27,7 +27,7 @@ MINI = {"mini": categories()}
 def task_of(known: Mapping[str, Mapping[str, Category]] = MINI, limit: int = 1 << 20) -> io.BytesIO:
     """Write the task of a service that knows these datasets."""
     file = io.BytesIO()
-    write_task(file, limit, {name: (sha(name), pack_clips(clips)) for name, clips in known.items()})
+    write_task(file, limit, {name: (sha(name), pack_clips(facts(clips))) for name, clips in known.items()})
     return file
 
 
@@ -152,6 +152,6 @@ def test_a_task_holds_each_dataset_apart() -> None:
     for name in ("empty", "another", "mini"):
         found = task.known(name)
         assert found is not None
-        assert (found.manifest_hash, found.categories) == (sha(name), known[name])
+        assert (found.manifest_hash, found.clips) == (sha(name), facts(known[name]))
         assert task.known(name) is found
     assert task.known("nowhere") is None

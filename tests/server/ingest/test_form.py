@@ -42,7 +42,7 @@ def test_a_form_in_pieces(size: int) -> None:
 
 def test_the_file_alone() -> None:
     """No other field is needed; bytes that are no text are kept as marks in a field, and as they are in the file."""
-    found, form = read(part("file", b"\xff"), part("token", b"a\xff"))
+    found, form = read(part("token", b"a\xff"), part("file", b"\xff"))
     assert (found, form.fields) == (b"\xff", {"token": "a\ufffd"})
 
 
@@ -53,8 +53,8 @@ def test_header_names_may_be_written_in_any_case() -> None:
 
 def test_a_part_without_a_name_is_passed_over() -> None:
     """It takes no name of the part before it."""
-    found, form = read(part("file", b"zip"), part(None, b"what"), part("token", b"t"))
-    assert (found, form.fields) == (b"zip", {"": "what", "token": "t"})
+    found, form = read(part("file", b"zip"), part(None, b"what"), part("note", b"t"))
+    assert (found, form.fields) == (b"zip", {"": "what", "note": "t"})
 
 
 @pytest.mark.parametrize("length", [1, 70])
@@ -93,6 +93,12 @@ def test_one_file() -> None:
     """A second file would have to be dropped."""
     with pytest.raises(BadRequest, match="one file at a time"):
         read(part("file"), part("file"))
+
+
+def test_the_token_comes_first() -> None:
+    """Behind the file it would be looked at when everything has been received."""
+    with pytest.raises(BadRequest, match="the field 'token' before the file"):
+        read(part("file"), part("token"))
 
 
 def test_no_file() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.pipeline.stats import sha
 from support.profile import examples
-from support.server.ingest import categories, drawn
+from support.server.ingest import categories, drawn, facts
 
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.ingest.examine import examine
@@ -44,7 +44,7 @@ def outcome(document: Any, blocks: bytes = b"", length: int | None = None) -> Bi
 def good() -> bytes:
     """Check a good submission as the child does; return the file that it leaves."""
     task, result = io.BytesIO(), io.BytesIO()
-    write_task(task, 1 << 20, {"mini": (sha("mini"), pack_clips(categories()))})
+    write_task(task, 1 << 20, {"mini": (sha("mini"), pack_clips(facts(categories())))})
     write_outcome(result, *examine(io.BytesIO(drawn("outcome_16k")), OpenedTask(task)))
     return result.getvalue()
 

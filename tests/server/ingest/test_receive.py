@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
-from types import SimpleNamespace
 
 import anyio
 import pytest
@@ -27,16 +27,17 @@ def trickling(pieces: Iterator[bytes], pause: float) -> Request:
         return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
 
     headers = [(name.encode(), value.encode()) for name, value in ZIP.items()]
-    scope = {"type": "http", "headers": headers, "app": SimpleNamespace(state=SimpleNamespace())}
-    return Request(scope, give)
+    return Request({"type": "http", "headers": headers}, give)
 
 
 class TestSlow:
     """Places are few: nobody keeps one with a byte now and then."""
 
-    def test_a_trickle_is_given_up(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        """Each byte comes in time, all together too slowly; the answer says what was expected."""
-        monkeypatch.setattr(receive, "IDLE", 0.2)
+    @pytest.mark.parametrize("quick", [0, 100])
+    def test_a_trickle_is_given_up(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quick: int) -> None:
+        """However much came at once before, the next part must come in its time; the answer says what was expected."""
+        monkeypatch.setattr(receive, "PART", 1000)
+        monkeypatch.setattr(receive, "WINDOW", 0.2)
         settings = Settings(storage=tmp_path)
         settings.incoming.mkdir(parents=True)
 
@@ -44,10 +45,13 @@ class TestSlow:
             async with receive.receive(trickling(pieces, 0.05), settings) as upload:
                 return upload.size
 
-        with pytest.raises(BadRequest, match="10 kB a second"):
-            run(send, iter([b"a"] * 100))
+        with pytest.raises(BadRequest, match=r"expected 1 kB within each 0\.2 s"):
+            run(send, chain([bytes(1000 * quick)], repeat(b"a", 100)))
         assert list(settings.incoming.iterdir()) == []
-        assert run(send, iter([b"a" * 5000] * 10)) == 50_000
+        assert run(send, repeat(bytes(800), 10)) == 8000
+        monkeypatch.setattr(receive, "LONGEST", 0.3)
+        with pytest.raises(BadRequest, match="the whole file within"):
+            run(send, repeat(bytes(800), 10))
 
 
 class TestEnvironment:

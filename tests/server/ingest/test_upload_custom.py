@@ -29,7 +29,7 @@ LEVEL = CustomMetric(
 def custom_file(folder: Path, rows: Sequence[ClipRow]) -> Path:
     """Pack a run that was scored with one more metric."""
     more = [row.model_copy(update={"metrics": row.metrics | {"level": ok(2.5)}}) for row in rows]
-    run = write_run(folder, rows, card=make_card())
+    run = write_run(folder, rows, card=make_card("meter_16k"))
     info = run.info()
     run.write_rows(more, [*info.metrics, "level"])
     versions = info.metrics | {"level": "1+aaaaaaaaaaaaaaaa"}
@@ -56,7 +56,7 @@ def test_it_is_shown_apart_and_never_ranked(service: Service, file: Path) -> Non
     page = service.client.get(f"/submissions/{identity}").text
     assert "Custom metrics" in page
     assert "Level &lt;difference&gt;" in page
-    assert "Custom metrics" in service.client.get("/codecs/opus_16k").text
+    assert "Custom metrics" in service.client.get("/codecs/meter_16k").text
     assert "level" not in service.client.get("/api/v1/leaderboard").text.lower()
 
 

@@ -13,6 +13,7 @@ from support.pipeline.stats import sha
 from support.server.ingest import Service, drawn
 
 from codec_superb.server.app import create_app
+from codec_superb.server.ingest.receive import new_upload
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import (
     ORPHAN_AGE_S,
@@ -35,7 +36,7 @@ class TestClean:
     """What a start removes."""
 
     def test_leftovers_go_and_all_else_stays(self, service: Service) -> None:
-        """Old uploads and old files without a row are removed; young ones, named ones and strange ones are not."""
+        """Uploads that ended with their process and old files without a row go; all others stay, however they look."""
         settings = service.settings
         answer = service.send(drawn("kept_16k"))
         assert answer.is_success
@@ -43,9 +44,10 @@ class TestClean:
         long_ago = ORPHAN_AGE_S + settings.check_seconds + 60
         for digest in kept:
             os.utime(submission_path(settings, digest), (0, 0))
-        gone = [aged(settings.incoming / "old", long_ago), aged(submission_path(settings, sha("nobody")), long_ago)]
+        gone = [aged(settings.incoming / "young", 1), aged(submission_path(settings, sha("nobody")), long_ago)]
+        running = new_upload(settings)
         stays = [
-            aged(settings.incoming / "young", 60),
+            aged(running.path, long_ago),
             aged(submission_path(settings, sha("somebody")), 60),
             aged(settings.files / "readme.txt", long_ago),
         ]
@@ -53,7 +55,8 @@ class TestClean:
         assert [path.exists() for path in gone] == [False, False]
         assert all(path.exists() for path in stays)
         assert service.stored() == kept
-        for path in stays:
+        running.discard()
+        for path in stays[1:]:
             path.unlink()
 
     def test_nothing_is_cleaned_while_a_file_is_being_named(self, service: Service) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.leaderboard.state import QUANTITIES, SORTS, SOURCES, parse
-from codec_superb.web.site.board.choices import BoardState, SourceFilter, default_metric, to_query
+from codec_superb.web.site.board.choices import CHOOSABLE, BoardState, SourceFilter, default_metric, to_query
 
 amounts = st.one_of(st.none(), st.floats(min_value=0, allow_nan=False, allow_infinity=False))
 texts = st.text(max_size=40).map(str.strip)
@@ -20,6 +20,7 @@ texts = st.text(max_size=40).map(str.strip)
 @st.composite
 def states(draw: st.DrawFn) -> BoardState:
     """Any state that an address can hold."""
+    columns = draw(st.sets(st.sampled_from(CHOOSABLE), max_size=5))
     kbps, tps = ([draw(amounts), draw(amounts)] for _ in range(2))
     for pair in (kbps, tps):
         if None not in pair:
@@ -30,6 +31,7 @@ def states(draw: st.DrawFn) -> BoardState:
         tps_min=tps[0], tps_max=tps[1], rates=tuple(sorted(draw(st.sets(st.integers(1, 192_000), max_size=4)))),
         open_weights=draw(st.booleans()), causal=draw(st.booleans()), search=draw(texts),
         sort=draw(st.sampled_from(("", *SORTS))), descending=draw(st.sampled_from([None, True, False])),
+        columns=tuple(key for key in CHOOSABLE if key in columns), only_columns=draw(st.booleans()),
         page=draw(st.integers(1, 1000)),
     )  # fmt: skip
 
@@ -73,7 +75,7 @@ def test_a_table_of_applications_shows_one_unless_another_is_chosen() -> None:
         ([("colour", "red")], "colour: expected a parameter of category, metric"),
         ([("category", "noise")], "expected one of speech, audio, music, got 'noise'"),
         ([("metric", "beauty")], "expected one of score, stft"),
-        ([("source", "theirs")], "expected one of runs, verified, table3"),
+        ([("source", "theirs")], "expected one of runs, verified, self-reported, table3"),
         ([("dataset", "nowhere")], "expected one of mini, got 'nowhere'"),
         ([("kbps_min", "-1")], "kbps_min: expected a number of at least 0"),
         ([("kbps_max", "nan")], "kbps_max: expected a number of at least 0"),
@@ -85,6 +87,8 @@ def test_a_table_of_applications_shows_one_unless_another_is_chosen() -> None:
         ([("open_weights", "maybe")], "open_weights: expected 1 or 0"),
         ([("search", "x" * 101)], "search: expected at most 100 characters"),
         ([("sort", "colour")], "sort: expected one of codec"),
+        ([("columns", "year"), ("columns", "colour")], "columns: expected one of rank, score"),
+        ([("only_columns", "all")], "only_columns: expected 1 or 0"),
         ([("page", "0")], "page: expected a whole number from 1"),
         ([("page", "²")], "page: expected a whole number from 1"),
         ([("page", "9" * 5000)], "page: expected a whole number from 1"),

@@ -94,3 +94,39 @@ class TestDecision:
             answer = client.post(address(submission), headers=headers, content=json.dumps(body))
             assert answer.status_code == status, (submission, body)
         assert status_of(database, pending) == "pending"
+
+
+class TestOwn:
+    """What an account may do with what it sent itself."""
+
+    def test_it_sees_and_withdraws_it(self, client: TestClient, database: Database) -> None:
+        """Whatever its status; the name of the account and the reason stand in the history of what was public."""
+        headers = bearer(make_token(database, "bob", ["submit"]))
+        with database.transaction(write=True) as session:
+            made = {status: make_submission(session, f"own_{number}k", status=status, owner="bob")
+                    for number, status in enumerate(("held", "self-reported", "verified"))}  # fmt: skip
+        for status, identity in made.items():
+            path = f"/api/v1/submissions/{identity}"
+            assert client.get(f"{path}/status", headers=headers).json()["status"] == status
+            answer = client.post(f"{path}/withdraw", headers=headers, json={"reason": "the wrong checkpoint"})
+            assert (answer.status_code, answer.json()["status"]) == (200, "withdrawn")
+            assert client.get(path).status_code == 404
+            assert client.post(f"{path}/withdraw", headers=headers).status_code == 409
+        (version,) = client.get("/api/v1/codecs/own_1k/history").json()["versions"]
+        assert (version["status"], version["reason"]) == ("withdrawn", "the wrong checkpoint")
+        assert client.get("/api/v1/codecs/own_0k/history").status_code == 404  # it never was public
+        with database.transaction() as session:
+            assert session.get_one(Submission, made["held"]).decided_by == "bob"
+
+    def test_nobody_else_does(self, client: TestClient, database: Database) -> None:
+        """Another account finds nothing, nor does an anonymous upload's sender; a token of another scope is refused."""
+        with database.transaction(write=True) as session:
+            held = make_submission(session, "own_9k", status="held", owner="bob")
+            nobodys = make_submission(session, "own_8k", status="pending", owner=None)
+        for scopes, expected in ((["submit"], 404), (["metrics"], 403), (None, 401)):
+            headers = bearer(make_token(database, "eve", scopes)) if scopes else {}
+            for identity in (held, nobodys):
+                path = f"/api/v1/submissions/{identity}"
+                assert client.get(f"{path}/status", headers=headers).status_code == expected
+                assert client.post(f"{path}/withdraw", headers=headers).status_code == expected
+        assert status_of(database, held) == "held"

@@ -14,11 +14,13 @@ import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, Page
 from starlette.testclient import TestClient
+from support.audio import speech_like
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE, log_in, make_token
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Submission, now
@@ -27,6 +29,7 @@ from codec_superb.server.people.audit import record
 from codec_superb.server.settings import Settings
 
 PAGE = {"accept": "text/html"}
+SIDES = ("reference", "resynthesis")
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
 SAMPLE = {
     "dataset": "mini", "category": "speech", "licence": "CC0-1.0", "attribution": "by the test",
@@ -45,6 +48,18 @@ def put(database: Database, codec: str = "opus_12k", **made: Any) -> str:
     """Store a submission, pending unless told otherwise."""
     with database.transaction(write=True) as session:
         return make_submission(session, codec, **({"status": "pending"} | made))
+
+
+def put_with_sound(database: Database, settings: Settings, **made: Any) -> str:
+    """Store a submission with a sample whose sounds play, and its file."""
+    sounds = {side: ogg_opus(speech_like(1.0, 16000, seed=seed), 16000) for seed, side in enumerate(SIDES)}
+    hashes = {f"{side}_sha256": hashlib.sha256(content).hexdigest() for side, content in sounds.items()}
+    out = io.BytesIO()
+    write_archive(out, {f"samples/00-{side}.ogg": content for side, content in sounds.items()})
+    digest = hashlib.sha256(out.getvalue()).hexdigest()
+    settings.files.mkdir(exist_ok=True)
+    (settings.files / f"{digest}.zip").write_bytes(out.getvalue())
+    return put(database, samples=[{**SAMPLE, **hashes, "clip": "speech/clip_001"}], file_sha256=digest, **made)
 
 
 def status_of(database: Database, submission: str) -> str:
@@ -89,9 +104,48 @@ class TestQueue:
             assert answer.status_code == 303, path
             assert answer.headers["location"].startswith("/login?next=/moderation")
 
+    def test_what_is_held_is_there_with_its_reasons(self, client: TestClient, database: Database, form: str) -> None:
+        """Beside what is pending: account and the file's own words, kinds of warnings with counts, why it was held."""
+        lag = {"kind": "lag", "where": "mini, speech", "text": "a clip is 3 samples early or late", "holds": False}
+        held = put(database, "crane_9k", status="held", owner="bob", submitter="Somebody else")
+        with database.transaction(write=True) as session:
+            found = session.get_one(Submission, held)
+            found.warnings, found.reason = [lag] * 75, "clip 3 differs"
+        put(database, "tern_9k")
+        queue = client.get("/moderation").text
+        assert "Waiting for a decision (2)" in queue
+        assert 'bob <span class="quiet">(in the file: “Somebody else”)</span>' in queue
+        assert "clip 3 differs; lag (75)" in queue
+
+    @ON_SQLITE
+    def test_names_change_hands(self, client: TestClient, database: Database, form: str) -> None:
+        """By form, to an account that there is; names of the catalogue and a form of nobody's change nothing."""
+        put(database, "crane_9k", owner="bob")
+        make_token(database, "cy")
+        data = {"csrf": form, "kind": "codec", "name": "crane_9k", "account": "cy"}
+        for change, status in (
+            ({"csrf": ""}, 403), ({"kind": "x"}, 400), ({"account": "nobody"}, 404), ({"name": "no"}, 404),
+            ({"name": "opus_12k"}, 409), ({"kind": "family", "name": "opus"}, 409), ({"account": "bob"}, 409),
+        ):  # fmt: skip
+            assert client.post("/moderation/names", data=data | change, headers=PAGE).status_code == status, change
+        answer = client.post("/moderation/names", data=data)
+        assert "The codec crane_9k belongs to cy now; before, bob." in answer.text
+        assert "codec.transferred" in client.get("/moderation/audit").text
+
 
 class TestSubmission:
     """``/moderation/{id}``."""
+
+    @ON_SQLITE
+    def test_equal_warnings_are_one_line(self, client: TestClient, database: Database, form: str) -> None:
+        """With a count, and the others behind it; what says something else stands by itself."""
+        notes = [f"unusual: clip mini/{number:03} took {number / 7:.3f} s to encode" for number in range(75)]
+        made = put(database, result={"largest_lag": 320}, datasets={"mini": ("speech",)})
+        with database.transaction(write=True) as session:
+            session.get_one(Submission, made).notes = notes
+        page = client.get(f"/moderation/{made}").text
+        assert re.findall(r"<summary>(\d+) like this</summary>", page) == ["75"]
+        assert page.count("<strong>") == 2
 
     def test_what_it_shows(self, client: TestClient, database: Database, form: str) -> None:
         """Scores with intervals of category and dataset, card, provenance, who sent it, and the warnings of now."""
@@ -249,7 +303,8 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     upgrade(settings.database_url)
     database = Database(settings.database_url)
     secret = make_token(database, "ann")
-    made = put(database, result={"largest_lag": 320}, samples=[{**SAMPLE, "clip": "speech/clip_001"}])
+    put(database, "own_12k", status="held", owner="bob", card={"family": "crane"})
+    made = put_with_sound(database, settings, result={"largest_lag": 320})
     faults: list[str] = []
     with running_site(settings, create_app(settings)) as site, visitor(browser, site, width=390, height=800) as page:
         page.goto("/login")
@@ -258,11 +313,20 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         faults += accessibility_faults(page)
         page.get_by_role("link", name="opus_12k").press("Enter")
         page.wait_for_url(f"**/moderation/{made}")
+        page.get_by_alt_text("Spectrogram of the resynthesis").scroll_into_view_if_needed()
+        page.wait_for_function("[...document.images].slice(0, 2).every(image => image.naturalWidth > 0)")
         faults += accessibility_faults(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_label("Reason").press_sequentially("a lag of 320 samples")
         page.get_by_role("button", name="Reject").press("Enter")
         page.locator("h1 .badge", has_text="withdrawn").wait_for()
+        page.get_by_role("link", name="Names").press("Enter")
+        faults += accessibility_faults(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("Name", exact=True).press_sequentially("own_12k")
+        page.get_by_label("Account that").press_sequentially("ann")
+        page.keyboard.press("Enter")
+        page.get_by_text("The codec own_12k belongs to ann now; before, bob.").wait_for()
         page.get_by_role("link", name="Audit log").press("Enter")
         page.get_by_text("reason: a lag of 320 samples").wait_for()
         faults += accessibility_faults(page)

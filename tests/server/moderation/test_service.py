@@ -150,8 +150,8 @@ class TestTransfer:
     def test_a_name_changes_hands(self, database: Database) -> None:
         """The codec belongs to the other account, which is made, and the log has both."""
         with database.transaction(write=True) as session:
-            make_submission(session, "opus_12k", owner="old")
-            assert service.transfer(session, "opus_12k", "new", actor="command line") == "old"
+            make_submission(session, "own_12k", owner="old")
+            assert service.transfer(session, "codec", "own_12k", "new", actor="command line") == "old"
         with database.transaction() as session:
             owner = session.scalars(select(Codec)).one().owner
             assert owner is not None
@@ -162,11 +162,16 @@ class TestTransfer:
     @ON_SQLITE
     @pytest.mark.parametrize(
         ("name", "account", "error"),
-        [("nothing", "new", NotFound), ("opus_12k", "old", Conflict), ("opus_12k", "a\nb", BadRequest)],
+        [
+            ("nothing", "new", NotFound),
+            ("own_12k", "old", Conflict),
+            ("own_12k", "a\nb", BadRequest),
+            ("opus_12k", "new", Conflict),
+        ],
     )
     def test_what_cannot_be(self, database: Database, name: str, account: str, error: type[Exception]) -> None:
-        """A codec that nobody sent, the owner it has, and a name that no account can have."""
+        """A codec that nobody sent, the owner it has, a name that no account can have, and one of the catalogue."""
         with database.transaction(write=True) as session:
-            make_submission(session, "opus_12k", owner="old")
+            make_submission(session, "own_12k", owner="old")
         with pytest.raises(error), database.transaction(write=True) as session:
-            service.transfer(session, name, account, actor="command line")
+            service.transfer(session, "codec", name, account, actor="command line")

@@ -99,9 +99,9 @@ def test_charts_are_drawn_and_refused(board: TestClient) -> None:
 def test_a_codecs_page_has_its_spokes_and_no_figure_twice(board: TestClient) -> None:
     """MSEB stands by itself: a codec without other applications has no such section."""
     page = board.get("/codecs/opus_6k").text
-    assert '<h2 id="mseb">MSEB</h2>' in page
-    assert '<h2 id="applications">' not in page
-    assert '<h2 id="mseb">' not in board.get("/codecs/mp3_64k").text
+    assert '<h2 id="mseb-title">MSEB</h2>' in page
+    assert '<h2 id="applications-title">' not in page
+    assert '<h2 id="mseb-title">' not in board.get("/codecs/mp3_64k").text
     answer = board.get("/api/v1/codecs/opus_6k/mseb").json()
     assert {figure["numbers"]["dataset"] for figure in answer["figures"]} >= {"stamps", "svq_sw"}
     assert {figure["numbers"]["slice"] for figure in answer["slices"]} == {

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, select
+from sqlalchemy import MetaData, select, text
 from support.server.postgres import PostgresServer
 from support.server.rows import add_upload, all_rows, fill_tables
 
@@ -242,6 +242,29 @@ class TestRestore:
             old = make_backup(filled, tmp_path / "old.zip").path
         restore_backup(empty, old)
         assert _state(empty)[0] == before
+
+    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ("submissions SET created = '2026-01-01T00:00:00.' || hex(zeroblob(150))", "created of .* 40 characters"),
+            ("submissions SET clips = 5000000000", "clips of row .* has a number of more than 32 bits"),
+            ("submissions SET notes = '[NaN]'", "notes of row .* has something that is no JSON"),
+            ("datasets SET title = 'a' || char(0) || 'b'", "title of row .* has a character of code 0"),
+        ],
+    )  # fmt: skip
+    def test_check_says_what_postgresql_would_refuse(
+        self, filled: Settings, database: Database, tmp_path: Path, postgres: PostgresServer, change: str, words: str
+    ) -> None:
+        """A row that SQLite alone stores is named by --check; PostgreSQL does refuse it, SQLite takes it back."""
+        with database.transaction(write=True) as session:
+            session.execute(text(f"UPDATE {change}"))
+        path = make_backup(filled, tmp_path / "odd.zip").path
+        with pytest.raises(OperationError, match=f"fits SQLite alone, PostgreSQL would refuse it: \\w+.{words}"):
+            verify_backup(path)
+        with postgres.database(migrated=False) as url, pytest.raises(OperationError, match="cannot use the database"):
+            restore_backup(Settings(database=url, storage=tmp_path / "refused"), path)
+        restore_backup(Settings(storage=tmp_path / "taken"), path)
 
     def test_a_newer_schema_is_refused(self, backup: Path, empty: Settings, tmp_path: Path) -> None:
         """A backup of a newer program names the version that it needs."""

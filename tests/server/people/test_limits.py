@@ -72,19 +72,16 @@ class TestPerTokenAndAddress:
 class TestGuesses:
     """Wrong tokens."""
 
-    def test_an_address_that_guesses_is_shut_out(self, settings: Settings, database: Database) -> None:
-        """After a few wrong tokens not even a right one is looked at: a guess cannot be told from a hit."""
-        right = make_token(database, "lab", ["submit"])
-        wrong = [bearer(f"cs_{number}") for number in range(LIMIT)]
-        with serving(settings) as client:
-            assert statuses(client, "/api/who", *wrong, bearer(right)) == [401] * LIMIT + [429]
-            assert client.get("/api/who").json() == "anonymous"
-
-    def test_right_tokens_are_not_counted(self, settings: Settings, database: Database) -> None:
-        """A token may be used as often as it likes."""
+    def test_wrong_tokens_never_shut_out_a_right_one(self, settings: Settings, database: Database) -> None:
+        """Of one address, as behind a proxy: only wrong ones are refused, each beginning for itself, all in the end."""
         right = bearer(make_token(database, "lab", ["submit"]))
+        old, other = bearer("cs_expired-one"), bearer("cs_mistyped-one")
+        guesses = [bearer(f"cs_{number:08}") for number in range(10 * LIMIT)]
         with serving(settings) as client:
-            assert statuses(client, "/api/who", *[right] * (3 * LIMIT)) == [200] * (3 * LIMIT)
+            assert statuses(client, "/api/who", *[old] * (LIMIT + 1), right, other) == [401] * LIMIT + [429, 200, 401]
+            assert statuses(client, "/api/who", *guesses)[-LIMIT:] == [429] * LIMIT
+            assert statuses(client, "/api/who", other, *[right] * (3 * LIMIT)) == [429] + [200] * (3 * LIMIT)
+            assert client.get("/api/who").json() == "anonymous"
 
 
 @ON_SQLITE
@@ -129,6 +126,34 @@ class TestAddresses:
         with serving(behind, peer="172.20.0.3") as client:
             asked = [{"X-Forwarded-For": first}] * LIMIT + [{"X-Forwarded-For": second}]
             assert statuses(client, "/api/compute", *asked) == [200] * LIMIT + [429 if same else 200]
+
+
+@ON_SQLITE
+class TestUnnamedProxy:
+    """A proxy that the settings do not name: all its visitors would be one address."""
+
+    @pytest.mark.parametrize(
+        ("peer", "trusted", "warned"),
+        [
+            ("127.0.0.1", (), True),
+            ("172.30.7.2", ("127.0.0.1",), True),
+            ("172.30.7.2", ("172.30.7.0/24",), False),
+            ("198.51.101.7", (), False),
+        ],
+    )
+    def test_is_told_once(
+        self, settings: Settings, peer: str, trusted: tuple[str, ...], warned: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:  # fmt: skip
+        """In log and /readyz, with the setting; not of strangers, who may send any header, and the service is ready."""
+        with serving(settings.model_copy(update={"trusted_proxies": trusted, "free_bytes": 0}), peer=peer) as client:
+            assert "warnings" not in client.get("/readyz").json()
+            assert statuses(client, "/api/who", *[{"X-Forwarded-For": "203.0.113.1"}] * 2) == [200] * 2
+            answer = client.get("/readyz")
+        assert answer.status_code == 200
+        told = answer.json().get("warnings", [])
+        assert len(told) == warned
+        assert all(f"from {peer}, which CODEC_SUPERB_SERVER_TRUSTED_PROXIES does not name" in text for text in told)
+        assert sum("X-Forwarded-For" in record.getMessage() for record in caplog.records) == warned
 
 
 @pytest.mark.parametrize("text", ["*", "proxy", "172.16.0.1/12", "300.0.0.1"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from fastapi import FastAPI
 from itsdangerous import URLSafeTimedSerializer
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from starlette.testclient import TestClient
 from support.server.people import ON_SQLITE, csrf_of, log_in, make_token
 
@@ -59,12 +60,12 @@ class TestLogin:
 
     @pytest.mark.sample(2)
     @pytest.mark.parametrize(
-        ("token", "status"), [("", 401), ("cs_unknown", 401), ("the submit one", 403), ("\ud800", 401)]
+        ("token", "status"), [("", 401), ("cs_unknown", 401), ("of no page", 403), ("\ud800", 401)]
     )
     def test_other_tokens(self, client: TestClient, database: Database, token: str, status: int) -> None:
         """An unknown token, one without the scope, and none: the form again with the reason, and no session."""
-        if token == "the submit one":
-            token = make_token(database, scopes=["submit", "metrics"])
+        if token == "of no page":
+            token = make_token(database, scopes=["metrics"])
         form = csrf_of(client.get("/login").text)
         content = f"csrf={form}&token=".encode() + token.encode("utf-8", "surrogatepass")
         kind = {"content-type": "application/x-www-form-urlencoded"}
@@ -85,14 +86,43 @@ class TestLogin:
         assert names == {"__Host-session"}
 
     @ON_SQLITE
-    def test_attempts_are_limited(self, settings: Settings, database: Database) -> None:
-        """An address gets as many attempts as the settings say, a right token included."""
+    def test_wrong_attempts_are_limited(self, settings: Settings, database: Database) -> None:
+        """A wrong token may be tried as often as the settings say; the right one opens a session all the same."""
         with TestClient(create_app(settings.model_copy(update={"logins_per_hour": 2}))) as client:
             codes = []
-            for token in ("cs_a", "cs_b", make_token(database)):
+            for token in ("cs_a", "cs_a", "cs_a", make_token(database)):
                 form = csrf_of(client.get("/login").text)
-                codes.append(client.post("/login", data={"csrf": form, "token": token}).status_code)
-        assert codes == [401, 401, 429]
+                sent = client.post("/login", data={"csrf": form, "token": token}, follow_redirects=False)
+                codes.append(sent.status_code)
+        assert codes == [401, 401, 429, 303]
+
+    @ON_SQLITE
+    def test_a_full_disk_is_no_fault_of_the_program(self, settings: Settings, tmp_path: Path) -> None:
+        """Neither the key that cannot be stored nor the database that cannot grow is answered 500."""
+        database = Database(settings.database_url)
+        secret = make_token(database, "mod")
+        database.close()
+        (tmp_path / "storage").mkdir()
+        (tmp_path / "storage/secret_key").symlink_to("/dev/full/secret_key")
+        unkeyed = settings.model_copy(update={"secret_key": None})
+        with TestClient(create_app(unkeyed), raise_server_exceptions=False) as client:
+            answer = client.get("/login")
+            assert (answer.status_code, "cannot be stored" in answer.text) == (503, True)
+        app = create_app(settings)
+        with TestClient(app, raise_server_exceptions=False) as client:
+            event.listen(
+                app.state.database.engine, "begin",
+                lambda connection: connection.exec_driver_sql("PRAGMA max_page_count=1"), insert=True,
+            )  # fmt: skip
+            codes = []
+            for _ in range(100):  # until the last page is full
+                form = csrf_of(client.get("/login").text)
+                data = {"csrf": form, "token": secret}
+                codes.append(client.post("/login", data=data, follow_redirects=False).status_code)
+                client.cookies.clear()
+                if codes[-1] != 303:
+                    break
+        assert codes[-1] == 503
 
     @ON_SQLITE
     def test_it_leads_nowhere_else(self, client: TestClient, database: Database) -> None:
@@ -201,7 +231,7 @@ class TestEnd:
             tokens.revoke(session, secret[:11], actor="the test")
         assert not logged_in(client)
 
-    @pytest.mark.parametrize("change", [{"expires": now() - timedelta(seconds=1)}, {"scopes": ["submit"]}])
+    @pytest.mark.parametrize("change", [{"expires": now() - timedelta(seconds=1)}, {"scopes": ["metrics"]}])
     def test_a_token_that_lost_its_right(
         self, client: TestClient, database: Database, change: dict[str, object]
     ) -> None:

@@ -54,7 +54,7 @@ class TestList:
         assert [entry["id"] for entry in first["submissions"] + second["submissions"]] == ids[::-1]
         entry = first["submissions"][0]
         assert (entry["codec"], entry["version"], entry["datasets"], entry["submitter"]) == (
-            "listed_16k", 3, ["mini"], "Ann",
+            "listed_16k", 3, ["mini"], "ann",
         )  # fmt: skip
 
     def test_filters(self, service: Service) -> None:

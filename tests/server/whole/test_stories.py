@@ -32,7 +32,7 @@ FOCUS_SHOWN = """document.activeElement === document.body
 
 def names(page: Page) -> list[str]:
     """Names of the codecs in the order of the table."""
-    return [text.split("\n")[-1] for text in page.locator(f"{BOARD} th .who").all_inner_texts()]
+    return [text.split("\n")[-1].split(" · ")[0] for text in page.locator(f"{BOARD} th .who").all_inner_texts()]
 
 
 def tab_to(page: Page, target: Locator, key: str = "Tab") -> None:
@@ -121,7 +121,7 @@ class TestBrowsing:
             page.get_by_label("Highest bitrate").fill("20")
             page.keyboard.press("Enter")
             expect(page).to_have_url("/?kbps_max=20")
-            page.get_by_label("causal").check()
+            page.get_by_label("causal", exact=True).check()
             expect(page).to_have_url("/?kbps_max=20&causal=1")
             page.get_by_role("link", name="Bitrate").click()
             expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")

@@ -20,6 +20,7 @@ from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.runs.audio_store import write_audio
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import DatasetInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.submission.facts.clips import KnownClip
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 KEYS = ("stft", "mel", "pesq", "stoi", "f0corr")
@@ -118,6 +119,11 @@ def stamp(stage: str = "score", command: str = "codec-superb score runs/opus_16k
 def sha(text: str) -> str:
     """Make a SHA-256 out of a name."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def known_clips(rows: Iterable[ClipRow]) -> dict[str, KnownClip]:
+    """Know category, rate and length of the clips of rows, and that every metric has a meaning on them."""
+    return {row.clip: KnownClip(row.category, row.sampling_rate, row.samples, frozenset()) for row in rows}
 
 
 def write_run(

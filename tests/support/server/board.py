@@ -27,7 +27,7 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
-from codec_superb.server.database.session import bump_revision
+from codec_superb.server.database.session import record_change
 
 CLIPS = 20
 """Clips of a dataset in one category."""
@@ -129,12 +129,14 @@ def make_submission(
             metrics={key: METRICS[key].version for key in keys},
             clips=sum(part.clips for part in parts), ok=sum(part.ok for part in parts),
             failed=sum(part.failed for part in parts), complete=all(part.complete for part in parts),
-            warnings=[], notes=[], decided_by=None, decided=None, reason=None, results=results,
+            warnings=[], notes=[],
+            public_since=None if status in {"pending", "held"} else received or now(),
+            decided_by=None, decided=None, reason=None, results=results,
         )
     )  # fmt: skip
     session.flush()
     if status in PUBLIC:
-        bump_revision(session)
+        record_change(session, identity, status)
     return identity
 
 

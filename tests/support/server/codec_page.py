@@ -21,14 +21,15 @@ from support.server.board import make_submission
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.submission.archive import read_archive
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.models import PUBLIC, Codec, Submission, now
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.clips import pack_clips
+from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.examine import examine
 from codec_superb.server.ingest.outcome import Checked
@@ -87,6 +88,9 @@ class Site:
 def fill(database: Database, settings: Settings, files: Packed) -> Stored:
     """Store two versions of one codec, two others, a pending one, and neighbours on the board."""
     with database.transaction(write=True) as session:
+        add(session, DatasetFacts("mini", "Mini set", "CC0-1.0", clips_of("mini", 30)))
+        cite = "@misc{another, title = {Another}}"
+        add(session, DatasetFacts("another", "Another", "CC-BY-4.0", clips_of("another", 9), citation=cite))
         found = Stored(
             first=store(session, settings.files, files.first),
             second=store(session, settings.files, files.second, reason="looks right"),
@@ -103,7 +107,7 @@ def fill(database: Database, settings: Settings, files: Packed) -> Stored:
 def clips_of(dataset: str, clips: int, categories: Sequence[Category] = CATEGORIES) -> KnownDataset:
     """Describe the dataset that :func:`packed` runs on, as a service knows it."""
     rows = draw_rows(0, clips, dataset=dataset, categories=categories)
-    return KnownDataset(sha(dataset), {row.clip: row.category for row in rows})
+    return KnownDataset(sha(dataset), {row.clip: KnownClip(row.category) for row in rows})
 
 
 def packed(
@@ -167,7 +171,8 @@ def store(
     change(described["document"])
     stored = Submission(
         id=repository.new_id(), codec=codec, version=repository.next_version(session, codec), file_sha256=digest,
-        file_size=len(content), status=status, reason=reason, notes=list(checked.outcome.notes), warnings=[],
+        file_size=len(content), status=status, public_since=now() if status in PUBLIC else None,
+        reason=reason, notes=list(checked.outcome.notes), warnings=[],
         **described,
     )  # fmt: skip
     stored.results.extend(repository.results(accepted))
@@ -176,7 +181,7 @@ def store(
     session.add_all(repository.blocks(stored.id, checked))
     session.flush()
     if status in PUBLIC:
-        bump_revision(session)
+        record_change(session, stored.id, status)
     return stored.id
 
 
@@ -187,7 +192,7 @@ def _examined(content: bytes) -> Any:
         for entry in document.datasets
     }
     task = io.BytesIO()
-    states = {name: (state.manifest_hash, pack_clips(state.categories)) for name, state in known.items()}
+    states = {name: (state.manifest_hash, pack_clips(state.clips)) for name, state in known.items()}
     write_task(task, LIMIT, states)
     outcome, blocks = examine(io.BytesIO(content), OpenedTask(task))
     return outcome, tuple(blocks)

@@ -27,7 +27,7 @@ from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
-from codec_superb.server.database.session import Database, bump_revision
+from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.settings import Settings
 
 _NUMBERS = itertools.count(1)
@@ -104,7 +104,7 @@ def store(
         with (files / f"{sha(identity)}.zip").open("wb") as out:
             write_archive(out, members | {"clips.parquet": b"", "submission.json": b"{}"})
     if status in PUBLIC:
-        bump_revision(session)
+        record_change(session, identity, status)
     return submission
 
 

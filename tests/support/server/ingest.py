@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +24,7 @@ from support.server.databases import database_of_kind
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
 from codec_superb.pipeline.tables.clips import open_table
@@ -33,6 +33,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Account, ClipBlock, Submission, Token
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
+from codec_superb.server.names.catalogue import cards
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
@@ -40,6 +41,12 @@ from codec_superb.server.storage.submission_files import submission_path
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"
 ZIP = {"content-type": "application/zip"}
+Clips = Mapping[str, Category] | Mapping[str, KnownClip]
+
+
+def facts(clips: Clips) -> dict[str, KnownClip]:
+    """Complete what is known of clips: of some the category alone."""
+    return {name: clip if isinstance(clip, KnownClip) else KnownClip(clip) for name, clip in clips.items()}
 
 
 def categories(clips: int = CLIPS, dataset: str = "mini") -> dict[str, Category]:
@@ -51,9 +58,13 @@ def make_file(
     rows: Sequence[ClipRow], folder: Path, *, codec: str = "opus_16k", samples: int = 0, contact: str | None = None,
     about: dict[str, Any] | None = None, condition: Condition | None = None, **card_fields: Any,
 ) -> bytes:  # fmt: skip
-    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset."""
+    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset.
+
+    A codec of the catalogue has the catalogue's card, as the service wants it.
+    """
     folder.mkdir(exist_ok=True)
-    run = write_run(folder, rows, card=card(codec, **card_fields), condition=condition, **(about or {}))
+    listed = cards()[codec].model_dump(exclude={"name"}) if codec in cards() else {}
+    run = write_run(folder, rows, card=card(codec, **(listed | card_fields)), condition=condition, **(about or {}))
     dataset = with_audio(run, rows, folder / "audio") if samples else None
     datasets = {dataset.name: dataset} if dataset else None
     submitter = Submitter(name="Ann", contact=contact)
@@ -104,7 +115,7 @@ class Service:
             assert all(problem.values())
         return problems
 
-    def know(self, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+    def know(self, name: str, clips: Clips, digest: str | None = None) -> None:
         """Register a dataset's state."""
         register(self.database, name, clips, digest)
 
@@ -126,9 +137,9 @@ def token_of(database: Database, name: str, scopes: Sequence[str] = ("submit",))
     return secret
 
 
-def register(database: Database, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+def register(database: Database, name: str, clips: Clips, digest: str | None = None) -> None:
     """Register a dataset's state in a database."""
-    known = KnownDataset(digest or manifest_hash(name), clips)
+    known = KnownDataset(digest or manifest_hash(name), facts(clips))
     with database.transaction(write=True) as session:
         add(session, DatasetFacts(name, name.title(), "CC0-1.0", known))
 
@@ -150,11 +161,11 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
         return [submission.file_sha256 for submission in found]
 
 
-def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
-    """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
+def service_on(request: pytest.FixtureRequest, folder: Path, **chosen: Any) -> Iterator[Service]:
+    """Run a service on the kind of database that ``request.param`` names, with generous limits and ``chosen``."""
     with ExitStack() as stack:
         url = stack.enter_context(database_of_kind(request, folder))
-        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
+        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000, **chosen}
         settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
         yield stack.enter_context(running(settings))
 

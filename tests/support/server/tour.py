@@ -18,6 +18,7 @@ import soundfile
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, expect
 from support.audio import speech_like
+from support.pipeline.stats import known_clips
 from support.pipeline.submissions import reseal, rewrite
 from support.server.board import Probed, make_submission
 from support.web.site import running_site, visitor
@@ -28,7 +29,7 @@ from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
-from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.server.app import create_app
@@ -133,7 +134,8 @@ def pages_of(tour: Tour) -> dict[str, str]:
         "chart rate": "/charts?chart=rate", "chart applications": "/charts?chart=applications",
         "chart metrics": "/charts?chart=metrics", "chart clips": "/charts?chart=clips&dataset=voices",
         "chart distribution": "/charts?chart=distribution&dataset=voices",
-        "datasets": "/datasets", "custom": "/custom", "conditions": "/conditions", "metrics": "/metrics",
+        "datasets": "/datasets", "private": "/private", "custom": "/custom", "conditions": "/conditions",
+        "metrics": "/metrics", "ranking": "/ranking", "state": "/snapshots/3",
         "submit": "/submit", "about": "/about", "api": "/api/docs",
         "submission": f"/submissions/{second}", "diff": f"/submissions/{first}/diff/{second}", "login": "/login",
     }  # fmt: skip
@@ -217,14 +219,16 @@ def _run_codecs(folder: Path) -> Files:
     files = {name: _packed(paths, folder / f"{name}.zip", 4) for name, paths in runs.items()}
     partial = _packed(runs[CODECS[0]][:1], folder / "partial.zip", 0)
     known = {
-        path.name: KnownDataset(
-            RunFolder(path).info().dataset.manifest_hash, {row.clip: row.category for row in load_results(path).rows}
-        )
-        for path in runs[LATER]
+        path.name: KnownDataset(RunFolder(path).info().dataset.manifest_hash, _facts(path)) for path in runs[LATER]
     }
     board = (partial, *(files[name] for name in CODECS))
     lossy = tuple(file for name, file in files.items() if "@" in name)
     return Files(board, files[LATER], (files["opus_24k"], files["opus_48k"]), known, lossy)
+
+
+def _facts(run: Path) -> dict[str, KnownClip]:
+    """Know the lengths of a run's clips; nobody has computed which metrics they define."""
+    return {name: clip._replace(undefined=None) for name, clip in known_clips(load_results(run).rows).items()}
 
 
 def _packed(runs: Sequence[Path], out: Path, samples: int) -> Path:

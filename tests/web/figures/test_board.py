@@ -75,7 +75,8 @@ def test_thousands_are_points_and_a_front(results: list[CodecResult]) -> None:
     front = pareto_front(rates, values)
     assert roles["front"]["y"] == [values[i] for i in front]
     assert roles["front points"]["x"] == [rates[i] for i in front]
-    assert len(json.dumps(figure)) < 300_000
+    assert roles["points"]["customdata"][7] == "/codecs/c7"
+    assert len(json.dumps(figure, separators=(",", ":"))) < 300_000
     assert len(go.Figure(figure).data) == len(figure["data"])
 
 

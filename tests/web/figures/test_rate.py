@@ -2,14 +2,19 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.profile import examples
 from support.web.report import TABLE, make_points, make_results
 from support.web.results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
+from codec_superb.web.figures.family_line import SAME_RATE, family_line
 from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import CodecResult
@@ -52,6 +57,27 @@ def test_a_family_is_a_line_by_ascending_bitrate(results: list[CodecResult]) -> 
     assert opus["x"] == [row.kbps for row in mine]
     assert opus["y"] == [row.summary.score.value for row in mine]
     assert opus["mode"] == "lines+markers"
+
+
+def test_no_line_runs_upright() -> None:
+    """Of variants within 2 % of a bitrate the line takes the best; the others are points by themselves."""
+    places = ((6.0, 0.5), (12.0, 0.7), (12.1, 0.6), (12.23, 0.9), (24.0, 0.8), (12.25, 0.1))
+    rows = [replace(one(f"own{number}", *place), family="own") for number, place in enumerate(places)]
+    line, apart = (trace for trace in chart(rows)["data"] if trace["meta"]["role"] == "family")
+    assert (line["mode"], line["x"]) == ("lines+markers", [6.0, 12.23, 24.0])
+    assert (apart["mode"], apart["x"]) == ("markers", [12.0, 12.1, 12.25])
+    assert apart["marker"]["color"] == line["line"]["color"]
+    assert family_line([12.0, 12.0, 12.0], [0.5, 0.7, 0.6], higher_is_better=False) == [0]
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 600), st.floats(0, 1)), max_size=30))
+@examples(200)
+def test_lines_join_ascending_bitrates(points: list[tuple[float, float]]) -> None:
+    """Along a line each bitrate is more than 2 % above the one before; what stands apart is nearer to one on it."""
+    rates, values = [rate for rate, _ in points], [value for _, value in points]
+    joined = [rates[n] for n in family_line(rates, values)]
+    assert all(later > before * SAME_RATE for before, later in pairwise(joined))
+    assert all(any(at / SAME_RATE <= rate <= at * SAME_RATE for at in joined) for rate in rates)
 
 
 def test_intervals_reach_from_low_to_high() -> None:

@@ -22,9 +22,12 @@ class Addresses:
         return with_query(path, to_query(state, self.view.default_source))
 
     def cleared(self, source: SourceFilter | None = None) -> str:
-        """Return the page without filters; category and metric stay, and the source, or ``source`` in its place."""
+        """Return the page without filters; category, metric, columns and source stay, or ``source`` in its place."""
         state = self.view.state
-        kept = BoardState(category=state.category, metric=state.metric, source=source or state.source)
+        kept = BoardState(
+            category=state.category, metric=state.metric, source=source or state.source, columns=state.columns,
+            only_columns=state.only_columns,
+        )  # fmt: skip
         return with_query("/", to_query(kept, self.view.default_source))
 
 

@@ -9,12 +9,14 @@ from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlencode
 
-from codec_superb.metrics.table import Category
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import BoardRow
 
-SourceFilter = Literal["runs", "verified", "table3", "tiny", "ultraeval", "all"]
-"""``runs``: submissions, published and verified. ``table3``, ``tiny``, ``ultraeval``: one table of published figures.
-``all``: all sources together, where the visitor asks for it."""
+SourceFilter = Literal["runs", "verified", "self-reported", "table3", "tiny", "ultraeval", "all"]
+"""``runs``: submissions, verified and self-reported, or those of one of the two. ``table3``, ``tiny``, ``ultraeval``:
+one table of published figures. ``all``: all sources together, where the visitor asks for it."""
 
 
 RankBasis = Literal["intervals", "values", "mixed"]
@@ -27,8 +29,17 @@ COLUMNS: Mapping[str, bool] = MappingProxyType({
     "codec": False, "family": False, "kbps": False, "nominal_kbps": False, "tokens_per_second": False,
     "compression_ratio": True, "encode_rtf": False, "decode_rtf": False, "largest_lag": False, "clipped_samples": False,
     "sampling_rate": True, "clips": True, "failed": False, "undefined": False, "received": True, "source": True,
+    "frame_rate": False, "parameters": False, "causal": True, "latency_ms": False, "year": True,
 })  # fmt: skip
 """Columns besides scores and metrics by which rows are sorted, and whether their own order is descending."""
+
+
+CHOOSABLE = (
+    "rank", SCORE_KEY, *METRICS, *APPLICATIONS, "tokens_per_second", "frame_rate", "latency_ms", "causal", "parameters",
+    "sampling_rate", "year", "licence", "paper", "clips", "encode_rtf", "decode_rtf", "encode_flops", "decode_flops",
+    "compression_ratio", "clipped_samples", "received",
+)  # fmt: skip
+"""Columns of the table that a visitor chooses; codec and bitrate are always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +69,10 @@ class BoardState:
     codecs without a rank behind."""
     descending: bool | None = None
     """None for the column's own best order."""
+    columns: tuple[str, ...] = ()
+    """Of :data:`CHOOSABLE`, in its order: shown whatever the width; others where there is room."""
+    only_columns: bool = False
+    """No other columns than these."""
     page: int = 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.web.figures.rate import rate_notes
@@ -21,6 +22,9 @@ from codec_superb.web.text import hertz
 API = "/api/v1/leaderboard"
 EXPORTS = (("CSV", f"{API}.csv"), ("JSON", f"{API}.json"), ("Parquet", f"{API}.parquet"))
 """Name and address of a machine-readable format of the rows shown."""
+
+
+_ALL_COLUMNS: dict[str, Any] = {"columns": (), "only_columns": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,16 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         credit=_credit(view),
         chips=chips(state, addresses),
         cleared=addresses.cleared(),
-        table=board_table(view, addresses),
+        table=board_table(view, addresses, local=bool(page_context.local)),
         front=in_words(front, quantity),
         drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
         rate_notes=rate_notes([row.result for row in view.rows if value_of(row, quantity) is not None]),
         intervals=view.rank_basis != "values",
         comparable=any(row.submission for row in view.rows),
         more_open=_narrowed(state),
-        figure=addresses.to(f"{API}/chart", sort="", descending=None),
-        exports=[(label, addresses.to(path, page=state.page)) for label, path in EXPORTS],
+        figure=addresses.to(f"{API}/chart", sort="", descending=None, **_ALL_COLUMNS),
+        exports=[(label, addresses.to(path, page=state.page, **_ALL_COLUMNS)) for label, path in EXPORTS],
+        usual_columns=addresses.to(**_ALL_COLUMNS),
         pages=page_links(state.page, pages, lambda page: addresses.to(page=page)),
         others=[(label, amount, addresses.cleared(key)) for key, label, amount in view.choices.sources if amount],
         plain=plain,

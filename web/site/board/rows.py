@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from codec_superb.web.report.columns import RankingCell, RankingColumn
 from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.columns import Place
 from codec_superb.web.site.page import environment
 
 Fill = Callable[[BoardRow], RankingCell]
@@ -61,12 +62,13 @@ def _key(row: BoardRow, _name: Fill, _url: str, columns: Sequence[tuple[RankingC
 _write_once = cached(LRUCache(_MOST_KEPT), key=_key, lock=Lock())(_write)
 
 
-def assemble_row(row: WrittenRow, rank: RankingCell, columns: Sequence[str], shown: str) -> Markup:
+def assemble_row(row: WrittenRow, rank: RankingCell, columns: Sequence[Place], shown: str) -> Markup:
     """Put a row together from the cells of ``columns``; that of the column ``shown`` is marked."""
     parts = ["<tr>", row.head]
-    for key in columns:
-        rest = _rest(rank) if key == RANK else row.cells[key]
-        parts.append(f'<td class="shown"{rest}' if key == shown else f"<td{rest}")
+    for place in columns:
+        rest = _rest(rank) if place.key == RANK else row.cells[place.key]
+        mark = "shown" if place.key == shown else place.mark
+        parts.append(f'<td class="{mark}"{rest}' if mark else f"<td{rest}")
     parts.append("</tr>")
     return Markup("".join(parts))  # noqa: S704 -- every part comes from a template that escapes
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -25,9 +24,11 @@ from codec_superb.web.report.columns import (
 )
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.address import Addresses
-from codec_superb.web.site.board.choices import BoardView
+from codec_superb.web.site.board.card_columns import card_columns
+from codec_superb.web.site.board.choices import CHOOSABLE, BoardView
+from codec_superb.web.site.board.columns import places
 from codec_superb.web.site.board.rows import RANK, Fill, assemble_row, write_row
-from codec_superb.web.text import MISSING, count, hertz, interval, kbps
+from codec_superb.web.text import MISSING, codec_address, count, hertz, interval, kbps
 
 _SORTS = {
     "tps": "tokens_per_second",
@@ -37,7 +38,7 @@ _SORTS = {
     "clipped": "clipped_samples",
 }
 """Columns whose name in an address differs from that in the report."""
-_UNSORTED = {"rank", "encode_flops", "decode_flops"}
+_UNSORTED = {"rank", "encode_flops", "decode_flops", "licence", "paper"}
 _SPEED = "Seconds of computing per second of audio (real-time factor), on the machine of the submitter."
 _EXPLANATIONS = {
     "kbps": "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to. "
@@ -60,16 +61,27 @@ class Heading:
     """'' where nothing can be sorted."""
     order: str
     """``ascending`` or ``descending`` where the table is sorted by it."""
-    shown: bool
-    """The column of the chosen metric."""
+    mark: str
+    """Class of its cells, see :class:`~codec_superb.web.site.board.columns.Place`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One column that can be chosen."""
+
+    key: str
+    label: str
+    explanation: str
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """Headings and rows; columns that no row fills are left out."""
+    """Headings and rows; columns that no row fills are left out, unless they are chosen."""
 
     headings: tuple[Heading, ...]
     lines: tuple[Markup, ...]
+    choices: tuple[Choice, ...]
 
 
 def quantity_of(key: str) -> Quantity:
@@ -84,26 +96,25 @@ def quantities() -> dict[str, Quantity]:
     return {SCORE.key: SCORE, **metrics, **APPLICATIONS}
 
 
-def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
-    """Make the table of one page of the leaderboard."""
-    (name, fill_name), *columns = _columns(view)
-    rows = [write_row(row, fill_name, _page(row), columns) for row in view.rows]
+def board_table(view: BoardView, addresses: Addresses, *, local: bool = False) -> BoardTable:
+    """Make the table of one page of the leaderboard; that of ``local`` runs says of none who reports it."""
+    name, fill_name = codec_column(), _local_name_cell if local else _name_cell
+    columns = _columns(view)
+    rows = [write_row(row, fill_name, codec_address(row.result.codec), columns) for row in view.rows]
     ranks = [_rank_cell(row) for row in view.rows]
     filled = frozenset({RANK} if any(cell.sort for cell in ranks) else ()).union(*(row.filled for row in rows))
-    kept = [column for column, _ in columns if column.key in filled]
-    keys = [column.key for column in kept]
+    known = {column.key: column for column, _ in columns}
+    kept = [place for place in places(view.state, filled) if place.key in known]
+    headings = [_heading(known[place.key], view, addresses, place.mark) for place in kept]
     return BoardTable(
-        headings=tuple(_heading(column, view, addresses) for column in (name, *kept)),
-        lines=tuple(assemble_row(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
+        headings=(_heading(name, view, addresses), *headings),
+        lines=tuple(assemble_row(row, rank, kept, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
+        choices=tuple(
+            Choice(key, known[key].label, known[key].explanation, key in view.state.columns)
+            for key in CHOOSABLE
+            if key in known and (key in filled or key in view.state.columns)
+        ),
     )
-
-
-def _page(row: BoardRow) -> str:
-    """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
-    name = row.result.codec
-    if row.source == "published":
-        name = name.partition(":")[2]
-    return f"/codecs/{quote(name, safe='')}"
 
 
 def _columns(view: BoardView) -> list[tuple[RankingColumn, Fill]]:
@@ -113,12 +124,13 @@ def _columns(view: BoardView) -> list[tuple[RankingColumn, Fill]]:
         "kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell, "clipped": _clipped_cell,
     }  # fmt: skip
     explanations = {**_EXPLANATIONS, **_definitions(view.state.category)}
-    columns: list[tuple[RankingColumn, Fill]] = [(codec_column(), _name_cell)]
+    columns: list[tuple[RankingColumn, Fill]] = []
     for column in value_columns(metrics, explanations):
         if column.key == "tps":
             columns += [_application_column(APPLICATIONS[key]) for key in keys if key in APPLICATIONS]
-        columns.append((column, special.get(column.key) or _of_result(column)))
-    return [*columns, _sampling_rate_column(), _date_column()]
+        key = _SORTS.get(column.key, column.key)
+        columns.append((replace(column, key=key), special.get(column.key) or _of_result(column)))
+    return [*columns, _sampling_rate_column(), *card_columns(), _date_column()]
 
 
 @cache
@@ -170,9 +182,9 @@ def _sampling_rate_column() -> tuple[RankingColumn, Fill]:
 
 def _date_column() -> tuple[RankingColumn, Fill]:
     def fill(row: BoardRow) -> RankingCell:
-        return RankingCell(row.received or MISSING, row.submitter, row.received or "")
+        return RankingCell(row.received or MISSING, sort=row.received or "")
 
-    text = "Day on which the submission came. Small: who sent it."
+    text = "Day on which the submission came."
     return RankingColumn("received", "Received", text, "descending", lambda _: RankingCell("")), fill
 
 
@@ -181,10 +193,18 @@ def _name_cell(row: BoardRow) -> RankingCell:
     badges = [_renamed(badge) for badge in cell.badges]
     if row.source == "verified":
         badges.insert(0, Badge("verified", "The maintainers ran it again and got these numbers."))
+    if row.source == "self-reported":
+        badges.insert(0, Badge("self-reported", "Recomputed here from its clips; run by its submitter alone."))
     if row.source == "published":
         badges.insert(0, Badge("published", f"{row.source_label}: published, not re-run here."))
-    small = row.result.family if row.source == "published" else cell.small
-    return RankingCell(cell.text, small, cell.sort, badges=tuple(badges))
+    parts = [row.result.family] if row.source == "published" else [cell.small, row.submitter and f"by {row.submitter}"]
+    parts += [f"published: {figure}" for figure in row.also]
+    return RankingCell(cell.text, " · ".join(part for part in parts if part), cell.sort, badges=tuple(badges))
+
+
+def _local_name_cell(row: BoardRow) -> RankingCell:
+    cell = _name_cell(row)
+    return replace(cell, badges=tuple(badge for badge in cell.badges if badge.text != "self-reported"))
 
 
 def _renamed(badge: Badge) -> Badge:
@@ -223,9 +243,8 @@ def _clipped_cell(row: BoardRow) -> RankingCell:
     return RankingCell(f"{summary.clipped_samples:,}", sort=str(summary.clipped_samples))
 
 
-def _heading(column: RankingColumn, view: BoardView, addresses: Addresses) -> Heading:
-    key = _SORTS.get(column.key, column.key)
-    state = view.state
+def _heading(column: RankingColumn, view: BoardView, addresses: Addresses, mark: str = "") -> Heading:
+    key, state = column.key, view.state
     current = (state.sort or state.metric) == key
     natural = column.best == "descending"
     descending = natural if state.descending is None else state.descending
@@ -240,7 +259,7 @@ def _heading(column: RankingColumn, view: BoardView, addresses: Addresses) -> He
         explanation=column.explanation,
         url=url,
         order=("descending" if descending else "ascending") if current else "",
-        shown=column.key == state.metric,
+        mark=mark,
     )
 
 

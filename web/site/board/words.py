@@ -16,6 +16,7 @@ from codec_superb.web.text import count, hertz
 SOURCES: Mapping[SourceFilter, str] = MappingProxyType({
     "runs": "Submissions whose every number was recomputed here from their clips, run by their submitters or by us.",
     "verified": "Only submissions that the maintainers ran again themselves.",
+    "self-reported": "Only submissions that nobody ran again here: the account named answers for their clips.",
     "table3": "Figures of the benchmark’s paper: published, not re-run here. They have no intervals, their "
     "bitrates are nominal.",
     "tiny": "Figures of the authors’ re-run on a small sample: published, not re-run here. They have no intervals.",

@@ -12,7 +12,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.web.figures.layout import Figure
 
 Chart = Literal["rate", "metrics", "clips", "applications", "distribution"]
-SourceChoice = Literal["", "runs", "verified", "table3", "tiny", "ultraeval", "all"]
+SourceChoice = Literal["", "runs", "verified", "self-reported", "table3", "tiny", "ultraeval", "all"]
 """A :data:`~codec_superb.web.site.board.choices.SourceFilter`, or nothing."""
 CHARTS: Mapping[Chart, str] = MappingProxyType({
     "rate": "Bitrate and score",

@@ -26,11 +26,13 @@ def charts_page(
     pickers: Sequence[Picker],
     codecs: Sequence[str],
     missing: Sequence[str],
+    *,
+    revision: str,
 ) -> str:
     """Show one chart.
 
     ``codecs`` are the names that its fields for codecs suggest, none where it has no such fields; ``missing`` says
-    which choices it does not have.
+    which choices it does not have, ``revision`` of which state of the board it is.
     """
     shown = drawn.state
     return render(
@@ -44,6 +46,7 @@ def charts_page(
         codec_fields=list(shown.codec)[:MOST_CODECS] + [""] * (MOST_CODECS - len(shown.codec)),
         has_codecs="codec" in PICKERS[shown.chart],
         figure_url=shown.data_url(),
+        file_name=f"{shown.chart}-{shown.category}-revision-{revision}",
         csv_url=shown.data_url(".csv"),
         rows=drawn.table.rows[:ROWS_SHOWN],
         more=max(0, len(drawn.table.rows) - ROWS_SHOWN),

@@ -34,6 +34,14 @@ def result_table(view: CategoryView) -> TextTable:
     return TextTable(caption, (TextCell("Metric"), *(head for head, _ in parts)), tuple(rows))
 
 
+def headline(view: CategoryView) -> str:
+    """Say the score and the bitrate of a category in a few words."""
+    result, score = view.overall, view.overall.summary.score
+    parts = [f"score {SCORE.write(score.value)} {interval(score.low, score.high, SCORE.decimals)}".rstrip()]
+    parts += [] if isnan(result.kbps) else [f"{kbps(result.kbps)} kbps"]
+    return ", ".join(parts)
+
+
 def _rate_head(results: Sequence[CodecResult]) -> TextCell:
     return TextCell("Bitrate" if any(result.rate_mark for result in results) else "Measured bitrate", "kbps")
 

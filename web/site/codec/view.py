@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log2
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
@@ -14,6 +15,7 @@ from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.codec.mseb import of_mseb, without_mseb
 from codec_superb.web.site.custom import CustomRow
+from codec_superb.web.site.private_sets import PrivateRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class SubmissionView:
     received: str
     """ISO date."""
     submitter: str
+    """Account that sent it."""
     complete: bool
 
 
@@ -91,6 +94,14 @@ class BandView:
     """Codecs of the band that were measured on other datasets and are left out."""
 
 
+_LISTED = 10
+"""Codecs of a band that are named."""
+
+
+def _by_rate(each: BandNeighbour) -> float:
+    return each.kbps or 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class CategoryView:
     """Results in one category."""
@@ -102,6 +113,12 @@ class CategoryView:
     band: BandView | None
     """None where the bitrate is not known."""
     spreads: Sequence[Spread]
+
+    @property
+    def nearest(self) -> Sequence[BandNeighbour]:
+        """The ten codecs of the band whose bitrates are the nearest, by bitrate."""
+        own, members = self.overall.kbps, self.band.members if self.band else ()
+        return sorted(sorted(members, key=lambda each: abs(log2((each.kbps or own) / own)))[:_LISTED], key=_by_rate)
 
     @property
     def enough_axes(self) -> bool:
@@ -174,6 +191,8 @@ class VersionView:
     received: str
     status: str
     submitter: str
+    """Account that sent it; '' for what is withdrawn."""
+    submitter_in_file: str
     reason: str
     decided: str
     """ISO date of the decision, '' where there was none."""
@@ -213,6 +232,8 @@ class CodecView:
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
     custom: Sequence[CustomRow] = ()
+    private: Sequence[PrivateRow] = ()
+    """Beside results on private datasets."""
     conditions: Sequence[ConditionCategory] = ()
     applications: Sequence[ApplicationRow] = ()
     """On all clips of each dataset."""
@@ -243,15 +264,16 @@ class CodecView:
     def sections(self) -> Sequence[tuple[str, str]]:
         """Anchors and titles of the sections that the page has, in order."""
         candidates: tuple[tuple[str, str, object], ...] = (
-            ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("private", "Private sets", self.private),
+            ("applications", "Applications", without_mseb(self.applications)),
+            ("mseb", "MSEB", of_mseb(self.applications)),
+            ("listen", "Listen", self.samples),
+            ("card", "Card", self.card),
             ("conditions", "Conditions", self.conditions),
             ("custom", "Custom metrics", self.custom),
-            ("mseb", "MSEB", of_mseb(self.applications)),
-            ("applications", "Applications", without_mseb(self.applications)),
             ("published", "Published figures", self.published),
             ("efficiency", "Efficiency", self.categories),
-            ("listen", "Listen", self.samples),
             ("provenance", "Provenance", self.stages),
             ("history", "History", self.history),
             ("cite", "Cite", self.citations),

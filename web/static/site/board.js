@@ -89,6 +89,7 @@
       if (!before?.dataset.state) continue;
       place.replaceWith(old);
       before.setAttribute("aria-label", after.getAttribute("aria-label"));
+      before.dataset.name = after.dataset.name ?? "";
       if (before.dataset.figure !== after.dataset.figure) before.dataset.figure = after.dataset.figure;
     }
   }

@@ -98,8 +98,71 @@
     const { data, layout } = fitted(chart);
     if (layout.height) element.style.height = `${layout.height}px`;
     drawLegend(element, chart);
-    return window.Plotly.react(element, data, layout, { displayModeBar: false, responsive: true });
+    const drawn = window.Plotly.react(element, data, layout, { displayModeBar: false, responsive: true });
+    follow(element, chart);
+    return drawn;
   }
+
+  // A point that carries an address leads there: a mouse's click at once, a finger's tap the second time.
+
+  function follow(element, chart) {
+    if (chart.follows === chart.figure) return;
+    chart.follows = chart.figure;
+    for (const name of ["plotly_hover", "plotly_unhover", "plotly_click"]) element.removeAllListeners(name);
+    const addressOf = ({ points }) => {
+      const address = points?.[0]?.customdata;
+      return typeof address === "string" && address.startsWith("/") ? address : null;
+    };
+    element.on("plotly_hover", (event) => element.classList.toggle("leads", addressOf(event) !== null));
+    element.on("plotly_unhover", () => element.classList.remove("leads"));
+    element.on("plotly_click", (event) => {
+      const address = addressOf(event);
+      const { ctrlKey, metaKey } = event.event ?? {};
+      if (address === null) return;
+      if (coarsePointer.matches && chart.tapped !== address) chart.tapped = address;
+      else if (ctrlKey || metaKey) open(address, "_blank", "noopener");
+      else location.assign(address);
+    });
+  }
+
+  // A chart as a file: in light colours, with the legend that the page draws itself, the same size on every screen.
+
+  const FILE = { width: 1000, height: 640 };
+
+  function fileName(element, format) {
+    const metric = new URL(element.dataset.figure, location.href).searchParams.get("metric") ?? "";
+    const name = element.dataset.name || element.id;
+    const parts = ["codec-superb", name, name.includes(metric) ? "" : metric];
+    return `${parts.filter(Boolean).join("-").replace(/[^\w.-]+/g, "_")}.${format}`;
+  }
+
+  async function save(element, format) {
+    const chart = charts.get(element);
+    if (!chart?.figure) return;
+    printing = true;
+    const { data, layout } = fitted({ ...chart, pointedAt: null });
+    printing = false;
+    Object.assign(layout, { paper_bgcolor: light.split(" ")[0], plot_bgcolor: light.split(" ")[0], autosize: false });
+    if (element.dataset.legend !== undefined) {
+      const named = new Set();
+      for (const trace of data) {
+        const family = trace.meta?.role === "names" ? undefined : trace.meta?.family;
+        trace.showlegend = family !== undefined && !named.has(family);
+        named.add(family);
+      }
+      Object.assign(layout, { showlegend: named.size > 1, legend: { orientation: "h", y: -0.14 } });
+    }
+    const scale = format === "png" ? 2 : 1;
+    const link = document.createElement("a");
+    link.href = await window.Plotly.toImage({ data, layout }, { format, scale, ...FILE });
+    link.download = fileName(element, format);
+    link.click();
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest?.("button[data-save]");
+    if (button) save(document.getElementById(button.dataset.of), button.dataset.save);
+  });
 
   async function show(element) {
     const url = element.dataset.figure;

@@ -42,8 +42,15 @@
     const card = element("section", "", { class: "card", role: "status" });
     card.append(element("h2", `${answer.codec}, version ${answer.version}: ${answer.status}`));
     const where = element("p");
+    const reasons = element("ul");
     if (answer.status === "pending") {
       where.append("The submission ", element("code", answer.id), " waits for a moderator.");
+    } else if (answer.status === "held") {
+      where.append("The submission ", element("code", answer.id), " waits for a moderator, because something in it is ");
+      where.append("unusual. Nobody says that it is wrong; you need not send it again:");
+      for (const { where: place, text, holds } of answer.warnings) {
+        if (holds) reasons.append(element("li", place ? `${place}: ${text}` : text));
+      }
     } else if (answer.status === "withdrawn") {
       where.append("It was withdrawn, with a reason that the history of the codec gives. ");
       where.append("Ask a maintainer before you send another.");
@@ -55,6 +62,7 @@
     const custom = answer.custom ? "; shown as custom, never ranked" : "";
     card.append(
       where,
+      ...(reasons.childElementCount ? [reasons] : []),
       element("p", `${answer.clips} clips of ${answer.datasets.join(", ")}, ${answer.failed} failed${partial}${custom}.`),
     );
     const notes = element("ul");

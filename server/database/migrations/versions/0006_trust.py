@@ -13,14 +13,29 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
-SUBMISSIONS = sa.table("submissions", sa.column("status", sa.String()))
+SUBMISSIONS = sa.table(
+    "submissions",
+    sa.column("status", sa.String()),
+    sa.column("account_id", sa.Integer()),
+    sa.column("received", sa.DateTime(timezone=True)),
+    sa.column("public_since", sa.DateTime(timezone=True)),
+)
 
 
 def upgrade() -> None:
     """Go forward."""
     _rename({"published": "self-reported"}, ("pending", "held", "self-reported", "verified", "withdrawn"))
+    with op.batch_alter_table("submissions") as batch:
+        batch.add_column(sa.Column("public_since", sa.DateTime(timezone=True), nullable=True))
+    # what came with a token was public at once; a withdrawn anonymous file may never have been
+    shown = (SUBMISSIONS.c.status != "pending") & (
+        SUBMISSIONS.c.account_id.is_not(None) | (SUBMISSIONS.c.status != "withdrawn")
+    )
+    op.execute(sa.update(SUBMISSIONS).where(shown).values(public_since=SUBMISSIONS.c.received))
     with op.batch_alter_table("codecs") as batch:
+        batch.add_column(sa.Column("skeleton", sa.String(length=800), nullable=True))
         batch.add_column(sa.Column("title_skeleton", sa.String(length=800), nullable=True))
+        batch.create_unique_constraint(op.f("uq_codecs_skeleton"), ["skeleton"])
         batch.create_unique_constraint(op.f("uq_codecs_title_skeleton"), ["title_skeleton"])
     op.create_table(
         "families",
@@ -41,7 +56,11 @@ def downgrade() -> None:
     """Go back."""
     with op.batch_alter_table("codecs") as batch:
         batch.drop_constraint(op.f("uq_codecs_title_skeleton"), type_="unique")
+        batch.drop_constraint(op.f("uq_codecs_skeleton"), type_="unique")
         batch.drop_column("title_skeleton")
+        batch.drop_column("skeleton")
+    with op.batch_alter_table("submissions") as batch:
+        batch.drop_column("public_since")
     _rename({"self-reported": "published", "held": "pending"}, ("pending", "published", "verified", "withdrawn"))
     op.drop_table("families")
 

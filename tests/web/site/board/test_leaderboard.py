@@ -163,7 +163,7 @@ class TestRows:
             for each in elements(page_of(board_view(rows=[marked])), "span")
             if "badge" in each.attributes.get("class", "")
         ]
-        assert shown == [mark]
+        assert shown == ["self-reported", mark]
         assert mark not in page_of(board_view(rows=[board_row(plain, 1)])).split("<tbody>")[1].split("</tbody>")[0]
 
     def test_verified_runs_are_marked(self) -> None:

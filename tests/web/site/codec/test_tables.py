@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.web.report import make_points, make_results
-from support.web.results import changed, estimate
+from support.web.results import changed, estimate, score
 
 from codec_superb.metrics.results import Operations, StepOperations
 from codec_superb.web.figures.distribution import Quantiles
@@ -14,6 +14,7 @@ from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.tables import (
     band_sentence,
     efficiency_table,
+    headline,
     metric_choices,
     operations_table,
     result_table,
@@ -136,6 +137,12 @@ def test_sections_are_those_with_content_and_comparison_is_with_the_nearest() ->
     empty = CodecView("a b", "A", "f", "", (), None, ())
     assert (empty.sections, empty.compare_url) == ([], None)
     band = BandView(8.0, 18.0, 1.5, [BandNeighbour("far", "Far", 9.0), BandNeighbour("n&r", "Near", 12.1)], 0)
+    many = [BandNeighbour(f"c{n}", f"C{n}", 12.0 + n / 10) for n in range(-15, 16) if n]
+    crowded = category(result(kbps=12.0), result(), band=replace(band, members=many))
+    assert [each.kbps for each in crowded.nearest] == [12.0 + n / 10 for n in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
+    assert headline(category(result(kbps=12.04, score=score(0.8, 0.79, 0.81)))) == (
+        "score 0.800 [0.790, 0.810], 12.0 kbps"
+    )
     full = replace(empty, categories=(category(result(kbps=12.0), result(), band=band),))
     assert [anchor for anchor, _ in full.sections] == ["results", "efficiency"]
     assert full.compare_url == "/compare?codec=a+b&codec=n%26r"

@@ -1,0 +1,47 @@
+"""``codec-superb verify-worker``: run submissions of a leaderboard again, one job after the other."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from codec_superb.cli.console import note, print_json
+from codec_superb.cli.options import DeviceOption, JsonOption, WorkersOption
+from codec_superb.cli.server_options import DatabaseOption, StorageOption, missing_extra, server_settings
+from codec_superb.web.text import count
+
+
+def command(
+    once: Annotated[bool, typer.Option("--once", help="End when no job waits, as a timer calls it.")] = False,
+    device: DeviceOption = "auto",
+    workers: WorkersOption = None,
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run submissions of a leaderboard again and sign what comes out: a process beside the service."""
+    settings = server_settings(database, storage)
+    try:
+        from codec_superb.cli.verification.handlers import HANDLERS
+        from codec_superb.cli.verification.private_job import FOLDER
+        from codec_superb.cli.verification.worker import Context, work
+        from codec_superb.pipeline.private_sets.scratch import remove_leftovers
+        from codec_superb.server.database.session import Database
+        from codec_superb.server.operations.preparation import prepare
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    prepare(settings)
+    remove_leftovers(settings.storage / FOLDER)  # of a worker that was killed in a private run
+    # told to stop, it puts its job back, as for Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with closing(Database(settings.database_url)) as opened:
+        context = Context(opened, settings, device, workers)
+        note(f"{context.worker} waits for jobs: {', '.join(HANDLERS)}")
+        done = work(context, HANDLERS, once=once)
+    if as_json:
+        print_json({"jobs": done})
+    else:
+        typer.echo(f"{count(done, 'job')} done")

@@ -1,0 +1,72 @@
+"""The job ``verify``: clips of a submission are run again, and what came out is signed with the board's own key."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from codec_superb.cli.verification.worker import Context
+    from codec_superb.pipeline.verification.statement import Statement
+    from codec_superb.server.database.models import VerificationJob
+
+CLIP_SECONDS = 1200.0
+"""Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
+FOLDER = "verification"
+"""In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
+
+
+def run_verify(context: Context, job: VerificationJob) -> None:
+    """Run the job's clips again with a codec of the catalogue, or of an installed plug-in, and store what came out.
+
+    Files that a stranger names are never run. A codec, weights or a dataset that are not here end the job as ``cannot
+    run``, with the reason; the submission stays as it is.
+    """
+    from codec_superb.pipeline.verification.again import CannotRun
+    from codec_superb.pipeline.verification.compare import FailedHere
+    from codec_superb.server.verification.jobs import finish
+
+    place = context.settings.storage / FOLDER / str(job.id)
+    try:
+        statement = _statement(context, job, place)
+    except (CannotRun, FailedHere) as error:
+        with context.database.transaction(write=True) as session:
+            finish(session, job, context.worker, "cannot run", str(error))
+    else:
+        _store(context, job, statement)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _statement(context: Context, job: VerificationJob, place: Path) -> Statement:
+    from codec_superb.cli.console import TerminalProgress
+    from codec_superb.pipeline.verification.again import Rerun
+    from codec_superb.pipeline.verification.verify import Asked, verify
+    from codec_superb.pipeline.workers.executor import Executor
+    from codec_superb.server.database.models import Submission
+    from codec_superb.server.storage.submission_files import submission_path
+
+    with context.database.transaction() as session:
+        digest = session.get_one(Submission, job.submission_id).file_sha256
+    file, asked = submission_path(context.settings, digest), Asked(job.nonce, job.clips)
+    with TerminalProgress() as progress, Executor(context.workers, timeout=CLIP_SECONDS) as pool:
+        return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
+
+
+def _store(context: Context, job: VerificationJob, statement: Statement) -> None:
+    """Sign, end the job and change the submission, all at once: a worker that was given up stores nothing."""
+    from codec_superb.pipeline.verification.attestation import sign
+    from codec_superb.server.errors import Conflict
+    from codec_superb.server.verification.attestations import accept
+    from codec_superb.server.verification.jobs import finish
+    from codec_superb.server.verification.keys import board_key
+
+    message = "\n".join(statement.differing() or statement.left_out)
+    try:
+        with context.database.transaction(write=True) as session:
+            if finish(session, job, context.worker, statement.verdict, message):
+                accept(session, sign(statement, board_key(session, context.settings)))
+    except Conflict as error:  # withdrawn meanwhile
+        with context.database.transaction(write=True) as session:
+            finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")

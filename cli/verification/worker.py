@@ -1,0 +1,112 @@
+"""The loop of ``codec-superb verify-worker``: claim a job, do it beside a sign of life, end it, ask for the next."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from codec_superb.cli.console import note
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.workers.devices import Device
+    from codec_superb.server.database.models import VerificationJob
+    from codec_superb.server.database.session import Database
+    from codec_superb.server.settings import Settings
+
+POLL_SECONDS = 10.0
+"""Pause between two looks at an empty queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a job is done with."""
+
+    database: Database
+    settings: Settings
+    device: Device = "auto"
+    workers: int | None = None
+    """Processes of a run."""
+    worker: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
+    """Who does it: machine and process."""
+
+
+Handler = Callable[[Context, "VerificationJob"], None]
+"""Does a job and ends it (``jobs.finish``), in the transaction that stores what came out; what it raises is a failed
+attempt."""
+
+
+def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll: float = POLL_SECONDS) -> int:
+    """Do jobs of the kinds that have a handler, one after the other; return how many.
+
+    ``once`` ends with an empty queue; without it only an interrupt does, which puts the job back.
+    """
+    from codec_superb.server.verification.jobs import claim, enqueue_unverified
+
+    done, idle = 0, threading.Event()
+    while True:
+        with context.database.transaction(write=True) as session:
+            if context.settings.verify_accepted and "verify" in handlers:
+                enqueue_unverified(session)
+            job = claim(session, context.worker, kinds=tuple(handlers))
+        if job is not None:
+            _do(context, job, handlers[job.kind])
+            done += 1
+        elif once:
+            return done
+        else:
+            idle.wait(poll)
+
+
+def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
+    from codec_superb.server.verification.jobs import fail, give_back
+
+    note(f"job {job.id}: {job.kind} {job.submission_id}, attempt {job.attempts}")
+    try:
+        with _alive(context, job):
+            handler(context, job)
+    except KeyboardInterrupt:
+        with context.database.transaction(write=True) as session:
+            give_back(session, job, context.worker)
+        raise
+    except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
+        with context.database.transaction(write=True) as session:
+            fail(session, job, context.worker, f"{type(error).__name__}: {error}")
+        note(f"job {job.id}: {type(error).__name__}: {error}")
+        return
+    with context.database.transaction() as session:
+        ended = session.get(type(job), job.id)
+        if ended is not None:
+            note(f"job {job.id}: {ended.outcome or ended.state}")
+
+
+@contextmanager
+def _alive(context: Context, job: VerificationJob) -> Iterator[None]:
+    """Say every now and then that this worker lives, while the block runs."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from codec_superb.server.verification.jobs import SILENCE, beat
+
+    over, pause = threading.Event(), SILENCE / timedelta(seconds=6)
+
+    def say() -> None:
+        while not over.wait(pause):
+            try:
+                with context.database.transaction(write=True) as session:
+                    if not beat(session, job, context.worker):
+                        return  # given up: what comes out will not be stored
+            except SQLAlchemyError:  # a database that is away for a moment; silence is counted in minutes
+                continue
+
+    thread = threading.Thread(target=say, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -1,0 +1,1 @@
+"""Sounds of listening tests: conditions, anchors and gold questions of equal length and size."""

@@ -1,0 +1,49 @@
+"""What a codec's title may be on a board: one line of visible text that keeps to its own row."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TITLE_LIMIT = 80
+"""Characters of a title."""
+MARKS = 2
+"""Combining marks in a row after composition (NFC): scripts that write vowel and tone signs need two, such as Thai."""
+_UNSEEN = frozenset(
+    map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0))
+) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+"""Letters and marks without a shape: joiners, fillers and variation selectors (Unicode's property
+Default_Ignorable_Code_Point), and the empty pattern of Braille."""
+
+
+def title_fault(title: str) -> tuple[str, str] | None:
+    """Return what is expected of a title and what came, where it cannot be shown; None where it can."""
+    hidden = next((letter for letter in title if not _is_visible(letter)), None)
+    marks = _longest_stack(title)
+    rules = (
+        (not title.strip(), "a title with letters", "a blank one"),
+        (len(title) > TITLE_LIMIT, f"at most {TITLE_LIMIT} characters", f"{len(title)}"),
+        (bool(hidden), "one line of visible characters and plain spaces", f"{_name(hidden)} in {title!a}"),
+        (title.split(" ") != title.split(), "a title without spaces at its ends or two in a row", f"{title!a}"),
+        (marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {title!a}"),
+        (title != unicodedata.normalize("NFC", title), "text composed as Unicode's form NFC has it", f"{title!a}"),
+    )
+    return next(((expected, got) for fault, expected, got in rules if fault), None)
+
+
+def _is_visible(letter: str) -> bool:
+    if letter in _UNSEEN:
+        return False
+    # C: control, format, surrogate, private, unassigned; Zl, Zp: ends of lines; Zs: spaces of other widths
+    return letter == " " or unicodedata.category(letter)[0] not in "CZ"
+
+
+def _name(letter: str | None) -> str:
+    return f"U+{ord(letter):04X} {unicodedata.name(letter, '')}".strip() if letter else ""
+
+
+def _longest_stack(title: str) -> int:
+    longest = stack = 0
+    for letter in title:
+        stack = stack + 1 if unicodedata.category(letter)[0] == "M" else 0
+        longest = max(longest, stack)
+    return longest

@@ -1,0 +1,209 @@
+"""Compare rows of a submission with those of a run of the same clips: what must be equal, and what may differ.
+
+Where the resynthesis is the submitted one to the last bit, bits and counts must be equal, and metrics lie within their
+own tolerance. Where it is not, floating-point codecs of another processor or version may have rounded otherwise: then
+:data:`OTHER_SOUND` says how far a clip, and the mean over all clips, may be off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import isinf, sqrt
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from codec_superb.applications.table import PROBES
+from codec_superb.metrics.table import METRICS, Metric
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
+from codec_superb.pipeline.verification.statement import ClipVerdict, Difference, Tolerance
+
+Number = int | float
+
+# The 75 clips of `mini`, the input of the encoder changed by half an LSB of 24 bits: opus_12k, opus_64k, aac_64k and
+# mp3_64k give the same samples; of codec2_700 16 clips change, of lyra_3.2k 67, by up to PESQ 0.28, STOI 0.008, F0
+# correlation 0.68, SDR 0.21 dB, mel distance 1.1 %, in the mean by 0.001, 0.0002, 0.024, 0.011 dB, 0.04 %; bits by 0.
+OTHER_SOUND: Mapping[str, Tolerance] = {
+    "bits": Tolerance(clip=0.05, mean=0.005),
+    "stft": Tolerance(clip=0.10, mean=0.01),
+    "mel": Tolerance(clip=0.10, mean=0.01),
+    "pesq": Tolerance(clip=0.15, mean=0.01),
+    "pesq_c2": Tolerance(clip=0.15, mean=0.01),
+    "stoi": Tolerance(clip=0.03, mean=0.005),
+    "estoi": Tolerance(clip=0.04, mean=0.005),
+    "f0corr": Tolerance(clip=1.0, mean=0.02),
+    "f0corr_praat": Tolerance(clip=1.0, mean=0.02),
+    "sdr": Tolerance(clip=0.10, mean=0.01),
+    "si_sdr": Tolerance(clip=0.10, mean=0.01),
+    "metric": Tolerance(clip=0.15, mean=0.01),
+    "probe": Tolerance(clip=0.25, mean=0.02),
+}
+"""Of bits as a share of the submitted; of a metric as a share of its scale (of the value for a distance without a
+largest one), ``metric`` for those without a row; of a probe's number as a share of its range, for counts of the larger
+of the two plus one."""
+SAME_SOUND: Mapping[str, Tolerance] = {"probe": Tolerance(clip=0.02, mean=0.005)}
+"""A model may round otherwise on another processor even on the same sound; metrics have their own tolerance."""
+_EQUAL = ("category", "sampling_rate", "samples", "tokens")
+"""Follow from the dataset and from the codec's frames, whatever the processor."""
+_OF_SOUND = ("bits", "lag_samples", "clipped_samples")
+"""Equal where the sound is."""
+
+
+class FailedHere(PipelineError):
+    """A clip has a result in the file and none here: nothing can be said about the file."""
+
+
+class Compared(NamedTuple):
+    """One clip, and the numbers of it that count for the means."""
+
+    verdict: ClipVerdict
+    changes: Mapping[str, tuple[float, float, float]]
+    """By quantity: submitted, found, and the scale that a difference is a share of."""
+
+
+def compare_clip(there: ClipRow, here: ClipRow, *, exact: bool, probes: Collection[str] = ()) -> Compared:
+    """Compare the submitted row of a clip with that of the run here.
+
+    ``exact``: the sound must be the same to the last bit. ``probes`` are those whose numbers are compared. Raises
+    FailedHere for a clip, a metric or a probe that failed here and has a value in the file.
+    """
+    found = _Differences()
+    for name in _EQUAL:
+        found.equal(name, getattr(there, name), getattr(here, name))
+    if there.status == "ok" and here.status == "failed":
+        raise FailedHere(f"{here.clip}: {here.stage} fails here: {here.error_type}: {here.error}")
+    found.equal("status", there.status, here.status)
+    same = there.resynthesis_sha256 is not None and there.resynthesis_sha256 == here.resynthesis_sha256
+    if there.status == here.status == "ok":
+        _compare_sound(there, here, found, same=same, exact=exact)
+        _compare_metrics(there, here, found, same=same)
+        for key in sorted(set(probes) & there.probes.keys() & here.probes.keys()):
+            _compare_probe(key, there.probes[key], here.probes[key], found, same=same)
+    verdict = ClipVerdict(
+        dataset=there.dataset, clip=there.clip, verdict="differs" if found.found else "agrees", same_sound=same,
+        differences=tuple(found.found),
+    )  # fmt: skip
+    return Compared(verdict, found.changes)
+
+
+def drifts(compared: Sequence[Compared]) -> tuple[Difference, ...]:
+    """Return the quantities whose mean over clips of other sound differs by more than rounding does.
+
+    Rounding moves single clips either way: the mean may be off by its tolerance and four standard errors.
+    """
+    by_quantity: dict[str, list[tuple[float, float, float]]] = {}
+    for entry in compared:
+        for quantity, change in entry.changes.items():
+            by_quantity.setdefault(quantity, []).append(change)
+    found = []
+    for quantity, changes in sorted(by_quantity.items()):
+        if len(changes) < LEAST_FOR_MEANS:
+            continue
+        submitted, here, scale = (fmean(column) for column in zip(*changes, strict=True))
+        error = stdev(other - one for one, other, _ in changes) / sqrt(len(changes))
+        allowed = _other_sound(quantity).mean * scale + ERRORS * error
+        if abs(here - submitted) > allowed:
+            found.append(Difference(quantity=quantity, submitted=submitted, found=here, allowed=allowed))
+    return tuple(found)
+
+
+LEAST_FOR_MEANS = 10
+"""Clips of other sound below which means are not compared."""
+ERRORS = 4
+"""Standard errors by which the mean of honest differences is off less than once in ten thousand times."""
+
+
+class _Differences:
+    def __init__(self) -> None:
+        self.found: list[Difference] = []
+        self.changes: dict[str, tuple[float, float, float]] = {}
+
+    def equal(self, quantity: str, there: Number | str | None, here: Number | str | None) -> None:
+        """Note two values that are not equal."""
+        if there != here:
+            self.found.append(Difference(quantity=quantity, submitted=there, found=here))
+
+    def near(self, quantity: str, there: Number, here: Number, allowed: float) -> None:
+        """Note two values that are further apart than ``allowed``."""
+        if not abs(here - there) <= allowed:
+            self.found.append(Difference(quantity=quantity, submitted=there, found=here, allowed=allowed))
+
+
+def _compare_sound(there: ClipRow, here: ClipRow, found: _Differences, *, same: bool, exact: bool) -> None:
+    if exact and not same:
+        found.equal("resynthesis_sha256", there.resynthesis_sha256, here.resynthesis_sha256)
+    if same or exact:
+        for name in _OF_SOUND:
+            found.equal(name, getattr(there, name), getattr(here, name))
+    elif there.bits is None or here.bits is None:
+        found.equal("bits", there.bits, here.bits)
+    else:
+        found.near("bits", there.bits, here.bits, OTHER_SOUND["bits"].clip * there.bits)
+        found.changes["bits"] = (float(there.bits), float(here.bits), float(there.bits))
+
+
+def _compare_metrics(there: ClipRow, here: ClipRow, found: _Differences, *, same: bool) -> None:
+    for key, submitted in sorted(there.metrics.items()):
+        made = here.metrics.get(key)
+        if key not in METRICS or made is None:
+            continue
+        if made.status == "failed" and submitted.status == "ok":
+            raise FailedHere(f"{here.clip}: {key} fails here: {made.reason}")
+        if submitted.value is None or made.value is None:
+            found.equal(key, submitted.status, made.status)
+            continue
+        scale = _scale(METRICS[key], submitted.value)
+        one, other = (_on_scale(METRICS[key], value) for value in (submitted.value, made.value))
+        allowed = _allowed(METRICS[key], submitted.value, scale, same=same)
+        if same or abs(other - one) > allowed:
+            found.near(key, submitted.value, made.value, allowed)
+        if not same:
+            found.changes[key] = (submitted.value, made.value, scale)
+
+
+def _allowed(metric: Metric, value: float, scale: float, *, same: bool) -> float:
+    if not same:
+        return _other_sound(metric.key).clip * scale
+    return metric.tolerance * (abs(value) if isinf(metric.worst) else 1.0)
+
+
+def _scale(metric: Metric, value: float) -> float:
+    """Return what a difference is a share of: the metric's scale, or the value where that has no end."""
+    return abs(value) if isinf(metric.worst) else abs(metric.best - metric.worst)
+
+
+def _compare_probe(key: str, there: ProbeValue, here: ProbeValue, found: _Differences, *, same: bool) -> None:
+    if here.status == "failed" and there.status == "ok":
+        raise FailedHere(f"{key} fails here: {here.reason}")
+    found.equal(f"{key}.status", there.status, here.status)
+    if there.status != "ok" or here.status != "ok":
+        return
+    limits = (SAME_SOUND if same else OTHER_SOUND)["probe"]
+    row = PROBES[key]
+    fields = {"shared": row.shared, "reference": row.sided, "resynthesis": row.sided}
+    for side, its in fields.items():
+        for field in its:
+            one, other = getattr(there, side).get(field.name), getattr(here, side).get(field.name)
+            name = f"{key}.{side}.{field.name}"
+            if one is None or other is None:
+                found.equal(name, one, other)
+                continue
+            whole = field.whole or isinf(field.maximum)
+            scale = max(abs(one), abs(other)) + 1 if whole else field.maximum - field.minimum
+            allowed = limits.clip * scale
+            if field.whole and field.maximum == 1:  # right or wrong: a single clip may tip over, the mean may not
+                allowed = 0.0 if same else 1.0
+            found.near(name, one, other, allowed)
+            if not same and side == "resynthesis":
+                found.changes[name] = (one, other, scale)
+
+
+def _on_scale(metric: Metric, value: float) -> float:
+    """Cut a value at the ends of its scale: 30 dB below the worst end one rounding moves it by tens of decibels."""
+    if isinf(metric.worst):
+        return value
+    return min(max(value, min(metric.worst, metric.best)), max(metric.worst, metric.best))
+
+
+def _other_sound(quantity: str) -> Tolerance:
+    return OTHER_SOUND.get(quantity) or OTHER_SOUND["metric" if quantity in METRICS else "probe"]

@@ -1,0 +1,141 @@
+"""Verify a submission: check the file, draw clips, run them again, compare, and state what came out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.runs.info import Provenance
+from codec_superb.pipeline.runs.provenance import stamp
+from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
+from codec_superb.pipeline.submission.schema import SubmittedDataset
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
+from codec_superb.pipeline.verification.attestation import AttestationError
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.draw import draw, seed_of
+from codec_superb.pipeline.verification.statement import ClipVerdict, DatasetVerdict, Machine, Statement
+from codec_superb.pipeline.workers.executor import Executor
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
+
+_TIMES = "times of encoding and decoding: they are the machine's"
+_SAME = ("processor", "platform", "device", "packages")
+"""Circumstances under which a classical codec gives the same sound to the last bit."""
+
+
+class Asked(NamedTuple):
+    """Which clips are run again."""
+
+    nonce: str
+    """64 hexadecimal digits that the submitter could not know."""
+    clips: int | None = None
+    """Of each dataset; 0 for all, None for as many as catch a cheat on a twentieth."""
+
+
+def verify(file: Path, asked: Asked, how: Rerun, *, pool: Executor, progress: Progress | None = None) -> Statement:
+    """Run clips of a submission again, and state whether they come out as submitted.
+
+    Raises CannotRun where nothing can be said (:mod:`~codec_superb.pipeline.verification.again`), FailedHere for a clip
+    that fails here alone, SubmissionError for a path that is no file.
+    """
+    report, opened = check_and_open(file)
+    if opened is None or not report.ok:
+        problem = report.problems[0]
+        raise CannotRun(
+            f"{file.name} does not pass its check, which `codec-superb check` shows: {problem.path}: expected "
+            f"{problem.expected}, got {problem.got}"
+        )
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    drawn = draw(opened.rows, seed_of(digest, asked.nonce), asked.clips)
+    if missing := [of.name for of in opened.submission.datasets if not drawn.get(of.name)]:
+        raise CannotRun(f"{', '.join(missing)}: the file has no clips of it")
+    made = run_again(opened.submission, drawn, how, pool, progress or SilentProgress())
+    return _statement(opened, digest, asked.nonce, made)
+
+
+def check_of_file(statement: Statement, file: Path) -> None:
+    """Raise AttestationError where a statement is not of this file's rows, or of other clips than its seed draws.
+
+    The file's own hash may be another: a board's download lacks the submitter's contact.
+    How many were drawn is the maintainer's choice; which ones is not.
+    """
+    report, opened = check_and_open(file)
+    if opened is None or not report.ok:
+        raise AttestationError(f"{file.name}: it does not pass its check; `codec-superb check` says why")
+    of = opened.submission
+    if (of.clips_sha256, of.codec.name) != (statement.rows_sha256, statement.codec):
+        raise AttestationError(
+            f"{file.name}: expected {statement.codec} with the rows {statement.rows_sha256[:16]}…, of which the "
+            f"attestation is, got {of.codec.name} with {of.clips_sha256[:16]}…"
+        )
+    for dataset in statement.datasets:
+        rows = [row for row in opened.rows if row.dataset == dataset.name]
+        drawn = draw(rows, statement.seed, dataset.drawn).get(dataset.name, ())
+        if drawn != tuple(entry.clip for entry in statement.clips if entry.dataset == dataset.name):
+            raise AttestationError(f"{dataset.name}: the clips are not those that the seed draws: they were chosen")
+
+
+def _statement(opened: OpenedSubmission, digest: str, nonce: str, made: Made) -> Statement:
+    submission = opened.submission
+    failures: list[FailedHere] = []
+    compared = {dataset.name: _compare(opened, dataset, made, failures) for dataset in submission.datasets}
+    clips = tuple(entry.verdict for name in sorted(compared) for entry in compared[name])
+    datasets = tuple(_dataset(opened.rows, of, compared[of.name]) for of in submission.datasets if compared[of.name])
+    differs = any(of.verdict == "differs" for of in clips) or any(of.differences for of in datasets)
+    if failures and not differs:  # what differs elsewhere counts, whatever failed
+        raise failures[0]
+    probes = sorted(set().union(*made.probes.values()))
+    return Statement(
+        file_sha256=digest, rows_sha256=submission.clips_sha256, codec=submission.codec.name,
+        condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
+        tolerances=dict(OTHER_SOUND),
+        compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),
+        left_out=(_TIMES, *made.left_out, *(str(failure)[:1000] for failure in failures[:20])),
+        machine=_machine(next(iter(made.stamps.values()))), made=datetime.now(UTC).isoformat(timespec="seconds"),
+        verdict="differs" if differs else "agrees",
+    )  # fmt: skip
+
+
+def _compare(
+    opened: OpenedSubmission, dataset: SubmittedDataset, made: Made, failures: list[FailedHere]
+) -> list[Compared]:
+    """Compare the drawn clips of a dataset; those that fail here alone go to ``failures``."""
+    exact = is_exact(opened.submission.codec, dataset.provenance, made.stamps[dataset.name])
+    rows = sorted((row for row in opened.rows if row.dataset == dataset.name), key=lambda row: row.clip)
+    compared = []
+    for row in rows:
+        if (here := made.rows.get((row.dataset, row.clip))) is None:
+            continue
+        try:
+            compared.append(compare_clip(row, here, exact=exact, probes=made.probes[dataset.name]))
+        except FailedHere as failure:
+            failures.append(failure)
+    return compared
+
+
+def is_exact(card: Card, submitted: Sequence[Provenance], here: Provenance) -> bool:
+    """Whether a codec must give the same sound to the last bit: no network, and the very same circumstances."""
+    there = [stamp for stamp in submitted if stamp.stage == "resynth"]
+    same = bool(there) and all(getattr(stamp, name) == getattr(here, name) for stamp in there for name in _SAME)
+    return card.kind in ("classical", "lossless") and card.system is None and same
+
+
+def _dataset(rows: Sequence[ClipRow], dataset: SubmittedDataset, compared: Sequence[Compared]) -> DatasetVerdict:
+    return DatasetVerdict(
+        name=dataset.name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=drifts(compared),
+        clips=sum(row.dataset == dataset.name for row in rows),
+    )  # fmt: skip
+
+
+def _metrics(rows: Sequence[ClipRow], clips: Sequence[ClipVerdict]) -> set[str]:
+    drawn = {(clip.dataset, clip.clip) for clip in clips}
+    return {key for row in rows if (row.dataset, row.clip) in drawn for key in row.metrics}
+
+
+def _machine(resynth: Provenance) -> Machine:
+    now = stamp("score", resynth.device)
+    return Machine.model_validate({name: getattr(now, name) for name in Machine.model_fields})

@@ -1,0 +1,22 @@
+"""The table of what became public and what was taken back: from it the board of any revision is told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from codec_superb.server.database.base import Base, now
+
+
+class BoardChange(Base):
+    """A submission's status from a revision on. Rows are only added."""
+
+    __tablename__ = "board_changes"
+
+    revision: Mapped[int] = mapped_column(primary_key=True)
+    """Number of the public data once the change was made."""
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), primary_key=True, index=True)
+    status: Mapped[str] = mapped_column(String(16))
+    at: Mapped[datetime] = mapped_column(default=now)

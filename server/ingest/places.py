@@ -1,0 +1,88 @@
+"""The places of running uploads: few in all, fewer without a token, and fewest for one sender."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import FastAPI
+
+from codec_superb.server.errors import TooManyRequests, Unavailable
+
+IN_ALL = 64
+"""Uploads that one process receives at the same time."""
+WITHOUT_TOKEN = 32
+"""Of these, the ones whose sender is not known by a token: however many addresses ask, a token finds a place."""
+EACH = 8
+"""Of these, the ones of a token, or of an address without one."""
+_SOON = {"Retry-After": "10"}
+
+
+class Places:
+    """Who receives what in this process; used by the event loop alone."""
+
+    def __init__(self) -> None:
+        self._held: Counter[str] = Counter()
+        self._without_token = 0
+
+    @property
+    def taken(self) -> int:
+        """Number of places that are held."""
+        return self._held.total()
+
+    @contextmanager
+    def hold(self, who: str, *, known: bool) -> Iterator[Place]:
+        """Hold a place for ``who`` until the block ends; ``known`` by a token.
+
+        Raises TooManyRequests where ``who`` has as many as it may, Unavailable where there is none.
+        """
+        place = Place(self, who, known=known)
+        try:
+            yield place
+        finally:
+            self.leave(place)
+
+    def enter(self, place: Place) -> None:
+        """Count a place."""
+        if self._held[place.who] >= EACH:
+            raise TooManyRequests(f"expected at most {EACH} uploads at once from one sender; try again", headers=_SOON)
+        if self.taken >= IN_ALL or (not place.known and self._without_token >= WITHOUT_TOKEN):
+            raise Unavailable(f"expected fewer than {IN_ALL} uploads at once; try again", headers=_SOON)
+        self._held[place.who] += 1
+        self._without_token += not place.known
+
+    def leave(self, place: Place) -> None:
+        """Count it no more."""
+        self._held -= Counter([place.who])  # and forget who has none
+        self._without_token -= not place.known
+
+
+class Place:
+    """A place that somebody holds."""
+
+    def __init__(self, places: Places, who: str, *, known: bool) -> None:
+        self.who, self.known = who, known
+        self._places = places
+        places.enter(self)
+
+    def belongs_to(self, who: str, *, known: bool) -> None:
+        """Count it for another sender from now on: a form names its token after the upload has begun.
+
+        Raises as :meth:`Places.hold`; the place is then held for who had it.
+        """
+        self._places.leave(self)
+        before = self.who, self.known
+        self.who, self.known = who, known
+        try:
+            self._places.enter(self)
+        except (TooManyRequests, Unavailable):
+            self.who, self.known = before
+            self._places.enter(self)
+            raise
+
+
+def places_of(app: FastAPI) -> Places:
+    """Return the places of an application."""
+    places: Places = app.state.places
+    return places

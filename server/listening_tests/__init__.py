@@ -1,0 +1,1 @@
+"""Listening tests (AB, ABX, MUSHRA, ACR, DCR): made by maintainers, taken without a name, screened and analysed."""

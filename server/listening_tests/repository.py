@@ -1,0 +1,77 @@
+"""Listening tests in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, undefer
+
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.listening_tests.screening import Answered
+
+
+def find(session: Session, identity: str) -> ListeningTest | None:
+    """Find a test of any state."""
+    return session.get(ListeningTest, identity) if identity.isprintable() else None
+
+
+def in_states(session: Session, states: Sequence[str]) -> Sequence[ListeningTest]:
+    """List tests, the newest first."""
+    chosen = select(ListeningTest).where(ListeningTest.state.in_(states))
+    return session.scalars(chosen.order_by(ListeningTest.created.desc(), ListeningTest.id)).all()
+
+
+def counts(session: Session, test: str) -> tuple[int, int]:
+    """Count the participants that began, and those that finished."""
+    numbers = select(func.count(), func.count(Participant.finished)).where(Participant.test_id == test)
+    started, finished = session.execute(numbers).one()
+    return int(started), int(finished)
+
+
+def sound(session: Session, test: str, clip: str, condition: str) -> Stimulus | None:
+    """Find a sound with its content."""
+    chosen = select(Stimulus).where(Stimulus.test_id == test, Stimulus.clip == clip, Stimulus.condition == condition)
+    return session.scalars(chosen.options(undefer(Stimulus.data))).one_or_none()
+
+
+def credits_of(session: Session, test: str) -> list[str]:
+    """Return the attributions of a test's clips, each once."""
+    chosen = select(Stimulus.clip, Stimulus.credit).where(Stimulus.test_id == test, Stimulus.credit != "").distinct()
+    return [f"{clip}: {credit}" for clip, credit in sorted((row.clip, row.credit) for row in session.execute(chosen))]
+
+
+def participant(session: Session, test: str, token_sha256: str) -> Participant | None:
+    """Find the participant whose token has the hash."""
+    chosen = select(Participant).where(Participant.test_id == test, Participant.token_sha256 == token_sha256)
+    return session.scalars(chosen).one_or_none()
+
+
+def answered_trials(session: Session, participant_id: int) -> set[str]:
+    """Return the keys of the trials that a participant has answered."""
+    return set(session.scalars(select(Rating.trial).where(Rating.participant_id == participant_id)))
+
+
+def ratings(session: Session, test: str) -> Sequence[tuple[Participant, Rating]]:
+    """Return all ratings of a test in the order of participants and answers."""
+    chosen = select(Participant, Rating).join(Rating, Rating.participant_id == Participant.id)
+    found = session.execute(chosen.where(Participant.test_id == test).order_by(Participant.id, Rating.id))
+    return [(row.Participant, row.Rating) for row in found]
+
+
+def answers(session: Session, test: str) -> list[Answered]:
+    """Return what every participant answered."""
+    people = session.scalars(select(Participant).where(Participant.test_id == test).order_by(Participant.id))
+    found: dict[int, tuple[bool, dict[str, dict[str, float]]]] = {
+        person.id: (person.finished is not None, {}) for person in people
+    }
+    for person, rating in ratings(session, test):
+        found[person.id][1].setdefault(rating.trial, {})[rating.condition] = rating.value
+    return [Answered(key, finished, given) for key, (finished, given) in found.items()]
+
+
+def closed_with(session: Session, codec: str) -> Sequence[ListeningTest]:
+    """List the closed tests in which a codec was heard, the newest first."""
+    heard = select(Stimulus.test_id).where(Stimulus.condition == codec)
+    chosen = select(ListeningTest).where(ListeningTest.state == "closed", ListeningTest.id.in_(heard))
+    return session.scalars(chosen.order_by(ListeningTest.closed.desc(), ListeningTest.id)).all()

@@ -1,0 +1,231 @@
+"""Make a test, open and close it, and take part in it; every answer is stored before the next question."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.database.models import now
+from codec_superb.server.database.session import bump_revision
+from codec_superb.server.errors import BadRequest, Conflict, NotFound
+from codec_superb.server.listening_tests import repository
+from codec_superb.server.listening_tests.answers import ratings_of, seconds_of
+from codec_superb.server.listening_tests.definition import REFERENCE, TestSettings
+from codec_superb.server.listening_tests.plan import Trial, trials_of
+from codec_superb.server.people.audit import record
+from codec_superb.web.site.listening_tests.view import QUESTIONS
+
+SIZE_LIMIT = 300_000_000
+"""Bytes of the sounds of one test, which every backup carries."""
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_SEED_BITS = 31
+"""The column is a signed integer of 32 bits."""
+STEPS: Final = MappingProxyType({"draft": "open", "open": "closed"})
+"""Which state follows which; there is no way back."""
+OPEN_REFERENCE = "Reference"
+
+
+@dataclass(frozen=True, slots=True)
+class NewSound:
+    """A sound of a new test."""
+
+    clip: str
+    condition: str
+    data: bytes
+    media_type: str
+    credit: str
+    submission: str | None = None
+
+
+def create(session: Session, settings: TestSettings, sounds: Iterable[NewSound], *, actor: str) -> ListeningTest:
+    """Store a test as a draft. Raises BadRequest for sounds of more than :data:`SIZE_LIMIT` bytes."""
+    identity = "".join(secrets.choice(_LETTERS) for _ in range(10))
+    test = ListeningTest(
+        id=identity, kind=settings.kind, title=settings.title, instructions=settings.instructions, created_by=actor,
+        settings=settings.model_dump(mode="json"),
+    )  # fmt: skip
+    session.add(test)
+    session.flush()
+    size = 0
+    for sound in sounds:
+        size += len(sound.data)
+        if size > SIZE_LIMIT:
+            raise BadRequest(
+                f"expected sounds of at most {SIZE_LIMIT // 1_000_000} MB, got more; take fewer clips or codecs"
+            )
+        session.add(
+            Stimulus(
+                test_id=identity, clip=sound.clip, condition=sound.condition, submission_id=sound.submission,
+                credit=sound.credit, media_type=sound.media_type, data=sound.data,
+            )
+        )  # fmt: skip
+        session.flush()
+    record(session, actor, "listening.created", identity, title=settings.title, kind=settings.kind, bytes=size)
+    return test
+
+
+def found(session: Session, identity: str) -> ListeningTest:
+    """Find a test. Raises NotFound."""
+    test = repository.find(session, identity)
+    if test is None:
+        raise NotFound(f"no listening test has the id {identity[:40]!r}; /listening lists those that there are")
+    return test
+
+
+def settings_of(test: ListeningTest) -> TestSettings:
+    """Return what a test was made by."""
+    return TestSettings.model_validate(test.settings)
+
+
+def advance(session: Session, identity: str, state: str, *, actor: str) -> ListeningTest:
+    """Open a draft or close an open test; there is no way back. Raises NotFound, or Conflict for another step."""
+    test = session.scalars(select(ListeningTest).where(ListeningTest.id == identity).with_for_update()).one_or_none()
+    if test is None:
+        raise NotFound(f"no listening test has the id {identity[:40]!r}")
+    if STEPS.get(test.state) != state:
+        raise Conflict(f"expected a draft to open or an open test to close, got one that is {test.state}")
+    test.state = state
+    if state == "open":
+        test.opened = now()
+    else:
+        test.closed = now()
+    record(session, actor, f"listening.{'opened' if state == 'open' else 'closed'}", identity, title=test.title)
+    bump_revision(session)
+    return test
+
+
+def remove(session: Session, identity: str, *, actor: str) -> None:
+    """Delete a test with its sounds and answers. Raises NotFound, and Conflict for an open one."""
+    test = found(session, identity)
+    if test.state == "open":
+        raise Conflict("expected a draft or a closed test, got one that people may be taking; close it first")
+    people = select(Participant.id).where(Participant.test_id == identity)
+    session.execute(delete(Rating).where(Rating.participant_id.in_(people)))
+    session.execute(delete(Participant).where(Participant.test_id == identity))
+    session.execute(delete(Stimulus).where(Stimulus.test_id == identity))
+    record(session, actor, "listening.removed", identity, title=test.title)
+    session.delete(test)
+    bump_revision(session)
+
+
+def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> str:
+    """Let somebody begin, and return the token that continues.
+
+    What they say about themselves is kept where the test asks and the answer is one of those offered. Raises Conflict
+    for a test that is not open, or full.
+    """
+    must_be_open(test)
+    settings = settings_of(test)
+    started, _ = repository.counts(session, test.id)
+    if started >= settings.participants:
+        raise Conflict("this test has all the listeners that it needs: thank you for coming")
+    said = {name: fields[name] for name in settings.ask if fields.get(name) in QUESTIONS[name][1]}
+    token = secrets.token_urlsafe(24)
+    session.add(Participant(test_id=test.id, token_sha256=hashed(token), seed=draw_seed(), finished=None, answers=said))
+    return token
+
+
+def draw_seed() -> int:
+    """Draw the seed of a participant's orders."""
+    return secrets.randbits(_SEED_BITS)
+
+
+def hashed(token: str) -> str:
+    """Hash a participant's token; with 192 random bits it needs neither salt nor a slow hash."""
+    return sha256(token.encode()).hexdigest()
+
+
+def must_be_open(test: ListeningTest) -> None:
+    """Raise Conflict unless people can take part."""
+    if test.state == "draft":
+        raise Conflict("this listening test has not begun yet; come back later")
+    if test.state == "closed":
+        raise Conflict("this listening test is over: thank you for coming; what was answered before is kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a participant stands."""
+
+    test: ListeningTest
+    settings: TestSettings
+    participant: Participant
+    trials: list[Trial]
+    place: int
+    """Trials that are answered; that of the next one in ``trials``."""
+
+    @property
+    def current(self) -> Trial | None:
+        """The next question; None behind the last."""
+        return self.trials[self.place] if self.place < len(self.trials) else None
+
+    def sounds(self, key: str) -> dict[str, str]:
+        """Return the conditions of the current question's sounds by their addresses' last part, in their order.
+
+        The names of sounds are drawn by the service's key for each participant, question and place: the same sound has
+        another name for everybody, and X another one than the sound that it repeats.
+        """
+        trial = self.current
+        if trial is None:
+            return {}
+        labelled = [(OPEN_REFERENCE, REFERENCE)] if trial.open_reference else []
+        labelled += [(slot.label, slot.condition) for slot in trial.slots]
+        return {self._name(key, trial, label): condition for label, condition in labelled}
+
+    def _name(self, key: str, trial: Trial, label: str) -> str:
+        text = "\x1f".join(("listening test", self.test.id, str(self.participant.id), trial.key, label))
+        return hmac.new(key.encode(), text.encode(), sha256).hexdigest()[:32]
+
+
+def progress(session: Session, test: ListeningTest, token: str) -> Progress | None:
+    """Find out where the bearer of a token stands; None for an unknown one."""
+    person = repository.participant(session, test.id, hashed(token))
+    if person is None:
+        return None
+    settings = settings_of(test)
+    trials = trials_of(settings, person.seed)
+    answered = repository.answered_trials(session, person.id)
+    place = next((place for place, trial in enumerate(trials) if trial.key not in answered), len(trials))
+    return Progress(test, settings, person, trials, place)
+
+
+def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> None:
+    """Store the answer to the current question; one that is answered already keeps its first answer.
+
+    Raises Conflict for a test that is not open, BadRequest for an answer that is not whole, or to a later question.
+    """
+    must_be_open(stands.test)
+    number = fields.get("trial", "")
+    place = int(number) - 1 if number.isascii() and number.isdecimal() and len(number) < 5 else -1  # noqa: PLR2004
+    if not 0 <= place <= stands.place or place >= len(stands.trials):
+        raise BadRequest(
+            f"expected an answer to question {stands.place + 1}, got one to {number[:20]!r}; load the page"
+        )
+    if place < stands.place:
+        return  # sent twice
+    trial = stands.trials[place]
+    given = ratings_of(stands.settings.kind, trial, fields, ties=stands.settings.ties)
+    seconds = seconds_of(fields)
+    try:
+        with session.begin_nested():
+            session.add_all(
+                Rating(
+                    participant_id=stands.participant.id, trial=trial.key, condition=each.condition, value=each.value,
+                    seconds=seconds,
+                )
+                for each in given
+            )  # fmt: skip
+    except IntegrityError:
+        return  # the same answer, sent twice at once: the first one stands
+    if place == len(stands.trials) - 1:
+        stands.participant.finished = now()

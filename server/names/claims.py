@@ -1,0 +1,196 @@
+"""Whose a name is: checked when a file comes, claimed by accounts and when results become public."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import exists, or_, select
+from sqlalchemy.orm import Session
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
+from codec_superb.server.database.models import COUNTED, PUBLIC, STANDING, Account, Codec, Family, Submission
+from codec_superb.server.errors import Conflict, Refused
+from codec_superb.server.names import catalogue
+from codec_superb.server.names.skeleton import skeleton
+from codec_superb.server.people.access import Identity
+from codec_superb.server.people.audit import record
+
+_SHOWN = 200
+"""Characters of a value in a problem."""
+
+
+def check_names(session: Session, card: Card, caller: Identity) -> None:
+    """Refuse names that are not the sender's to use.
+
+    Raises Refused for a card under a name of the catalogue that is not the catalogue's, Conflict for a codec's name of
+    another account and for a name, title or family that looks like another one.
+    """
+    if card.name in catalogue.cards():
+        _check_catalogue_card(card)
+        return
+    _check_owner(session, card.name, caller)
+    _check_looks(session, card)
+
+
+def claim_codec(session: Session, codec: Codec, caller: Identity) -> None:
+    """Give a name that nobody owns to the account that submits under it; names of the catalogue stay nobody's."""
+    if caller.anonymous or codec.owner_id is not None or codec.name in catalogue.cards():
+        return
+    codec.owner_id, codec.skeleton = caller.account_id, skeleton(codec.name)
+    record(session, caller.name, "codec.claimed", codec.name)
+    session.flush()
+
+
+def claim_public_names(session: Session, submission: Submission, *, actor: str) -> None:
+    """Keep title and family of results that become public: the title for their codec, the family for its account.
+
+    A family belongs to the first account whose results are public in it. Raises Conflict where name, title or family
+    look like another one by now.
+    """
+    card, codec = Card.model_validate(submission.card), submission.codec
+    if card.name in catalogue.cards():
+        return
+    _check_looks(session, card)
+    codec.skeleton, codec.title_skeleton = skeleton(codec.name), skeleton(card.title)
+    if card.family not in catalogue.families().values():
+        family = _family(session, card.family)
+        if family is None:
+            family = Family(name=card.family, skeleton=skeleton(card.family))
+            session.add(family)
+        if family.owner_id is None and submission.account_id is not None:
+            family.owner_id = submission.account_id
+            record(session, actor, "family.claimed", card.family, account=submission.account_id)
+    session.flush()
+
+
+def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
+    """Yield what a moderator decides about names: kind and text. An accepted family member may go on in the family."""
+    codec, card = submission.codec, submission.card
+    sender = "an anonymous upload" if submission.account is None else submission.account.name
+    if codec.name in catalogue.cards():
+        yield from _warnings_of_catalogue(session, submission)
+        return
+    if codec.owner is not None and codec.owner_id != submission.account_id:
+        yield "owner", f"the name {codec.name} belongs to {codec.owner.name}, this file came from {sender}"
+    owner = _owner_of_family(session, card["family"], submission)
+    if owner is not None:
+        yield "family", f"{codec.name} joins the family {card['family']} of {owner}; to accept it is to allow that"
+
+
+def _owner_of_family(session: Session, name: str, submission: Submission) -> str | None:
+    """Return who has to be asked about a family; None where the sender needs nobody's permission."""
+    if name in catalogue.families().values():
+        owner = "the catalogue"
+    else:
+        found = _family(session, name)
+        if found is None or found.owner is None or found.owner_id == submission.account_id:
+            return None
+        owner = found.owner.name
+    member = select(Submission.id).where(
+        Submission.account_id == submission.account_id,
+        Submission.card["family"].as_string() == name,
+        Submission.status.in_(PUBLIC),
+    )
+    return None if session.scalar(select(exists(member))) else owner
+
+
+def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
+    weights, listed = submission.card["weights"], catalogue.cards()[submission.codec.name].weights
+    if listed is not None and weights != listed.model_dump(mode="json") and not _same_weights(weights, listed):
+        source = weights["source"] if weights else "no source"
+        yield "weights", f"made with weights of {source}, those of the catalogue are of {listed.source}"
+    standing = session.execute(
+        select(Submission.status, Submission.account_id, Account.name)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .outerjoin(Account, Submission.account_id == Account.id)
+        .where(COUNTED, Submission.codec_id == submission.codec_id, Submission.id != submission.id)
+        .order_by(*(each.desc() for each in STANDING))
+        .limit(1)
+    ).one_or_none()
+    if standing is None or submission.custom or submission.condition or submission.status in PUBLIC:
+        return
+    if standing.status != "verified" and standing.account_id != submission.account_id:
+        told = standing.name or "an anonymous upload"
+        yield "name", f"stands in front of the results of {told} under a name of the catalogue"
+
+
+def _same_weights(weights: dict[str, Any] | None, listed: Any) -> bool:
+    if weights is None:
+        return False
+    if listed.sha256 is not None and weights["sha256"] is not None:
+        return bool(weights["sha256"] == listed.sha256)
+    return bool(weights["source"] == listed.source)
+
+
+def _check_catalogue_card(card: Card) -> None:
+    problems = [
+        _problem(name, f"{expected!s:.{_SHOWN}}, as in the catalogue", f"{got!s:.{_SHOWN}}", _OTHER_CARD)
+        for name, expected, got in catalogue.differences(card)
+    ]
+    if problems:
+        raise Refused(
+            f"{card.name} is a name of the catalogue, and the file's card is another one: it differs in "
+            f"{', '.join(problem['path'].rpartition('.')[2] for problem in problems)}; {_OTHER_CARD}",
+            problems=problems,
+        )
+
+
+_OTHER_CARD = "run the catalogue's codec with the board's release of this program, or name your configuration otherwise"
+
+
+def _check_owner(session: Session, name: str, caller: Identity) -> None:
+    codec = session.scalars(select(Codec).where(Codec.name == name)).one_or_none()
+    if codec is None or codec.owner_id is None or codec.owner_id == caller.account_id:
+        return
+    fix = "name your configuration otherwise in the codec's card" + (
+        ", or send it with a token of the account that owns the name" if caller.anonymous else ""
+    )
+    raise _taken(
+        f"the codec name {name!r} is taken by another account; {fix}",
+        _problem("name", "a name that no other account has submitted results under", name, fix),
+    )
+
+
+def _check_looks(session: Session, card: Card) -> None:
+    """Refuse a name, a title or a family that the eye takes for another codec's or family's."""
+    for field, text in (("name", card.name), ("title", card.title)):
+        if other := catalogue.look_alike(text) or _look_alike(session, text, card.name):
+            raise _alike(field, text, f"the codec {other}")
+    other = catalogue.families().get(skeleton(card.family)) or _family_like(session, card.family)
+    if other and other != card.family:
+        raise _alike("family", card.family, f"the family {other}")
+
+
+def _alike(field: str, text: str, other: str) -> Conflict:
+    fix = f"choose another {field} in the codec's card"
+    return _taken(
+        f"the {field} {text!r} looks like that of {other}; {fix}",
+        _problem(field, f"a {field} that does not look like that of {other}", text, fix),
+    )
+
+
+def _look_alike(session: Session, text: str, name: str) -> str | None:
+    """Return the name of another codec whose name or title looks like ``text``."""
+    folded = skeleton(text)
+    statement = select(Codec.name).where(
+        Codec.name != name, or_(Codec.skeleton == folded, Codec.title_skeleton == folded)
+    )
+    return session.scalars(statement.limit(1)).first()
+
+
+def _family(session: Session, name: str) -> Family | None:
+    return session.scalars(select(Family).where(Family.name == name)).one_or_none()
+
+
+def _family_like(session: Session, name: str) -> str | None:
+    return session.scalars(select(Family.name).where(Family.skeleton == skeleton(name))).one_or_none()
+
+
+def _problem(field: str, expected: str, got: str, fix: str) -> dict[str, str]:
+    return {"path": f"{SUBMISSION_NAME}: codec.{field}", "expected": expected, "got": got, "how_to_fix": fix}
+
+
+def _taken(detail: str, *problems: dict[str, str]) -> Conflict:
+    return Conflict(detail, problems=list[dict[str, Any]](problems))

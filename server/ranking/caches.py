@@ -1,0 +1,58 @@
+"""What this process keeps of clip rows and of orders made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, TypeVar
+
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.http.single_flight import SingleFlightCache
+
+WAITING = 4
+"""Requests that may wait for draws of their own: every choice of aspects has its own, seconds each on a large board."""
+T = TypeVar("T")
+
+
+class RankingCaches:
+    """Caches of the ranking, some sixty megabytes at most on datasets of 400 clips."""
+
+    def __init__(self) -> None:
+        self.clips = SingleFlightCache(3_000)
+        """Metrics of the clips of a submission on one dataset in one category."""
+        self.comparisons = SingleFlightCache(5_000)
+        """P-values of pairs, by both submissions and category; neither ever changes."""
+        self.bands = SingleFlightCache(4)
+        """Answers about all bands, by revision and source."""
+        self.fields = SingleFlightCache(50)
+        """Codecs that are ranked together, by revision and what was chosen."""
+        self.drawn = SingleFlightCache(8)
+        """Their draws, likewise: five megabytes each with 2,000 codecs."""
+        self._places = WAITING
+        self._counting, self._turn = Lock(), Lock()
+
+    def in_turn(self, make: Callable[[], T]) -> T:
+        """Make something that takes long, one after another. Raises Unavailable where too many wait already."""
+        with self._counting:
+            if not self._places:
+                busy = "several rankings are being computed; ask again in a few seconds"
+                raise Unavailable(busy, headers={"Retry-After": "5"})
+            self._places -= 1
+        try:
+            with self._turn:
+                return make()
+        finally:
+            with self._counting:
+                self._places += 1
+
+    def full(self) -> bool:
+        """Whether nobody else may wait."""
+        return self._places == 0
+
+
+def ranking_caches(state: Any) -> RankingCaches:
+    """Return the caches of the application with ``state``."""
+    if not hasattr(state, "kept_of_ranking"):
+        state.kept_of_ranking = RankingCaches()
+    kept: RankingCaches = state.kept_of_ranking
+    return kept

@@ -1,0 +1,155 @@
+"""The aggregated ranking: points by a visitor's weights, mean ranks, abilities, and what would change the winner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.ranking.aggregation import Places, borda, rank_ranges, weighted
+from codec_superb.server.ranking.caches import RankingCaches
+from codec_superb.server.ranking.draws import DRAWS, Drawn, drawn
+from codec_superb.server.ranking.field import Field, field
+from codec_superb.server.ranking.weights import ASPECTS, fraction, points, turn
+from codec_superb.web.site.ranking.view import (
+    Range,
+    RankedCodec,
+    RankingAnswer,
+    RankingSource,
+    TurningPoint,
+    UnrankedCodec,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a visitor chose."""
+
+    source: RankingSource
+    band: str
+    weights: Mapping[str, float]
+    """By aspect, in the order of :data:`ASPECTS`."""
+
+    @property
+    def used(self) -> dict[str, float]:
+        """Weights above 0."""
+        return {name: self.weights[name] for name in ASPECTS if self.weights[name] > 0}
+
+
+def ranking(session: Session, snapshot: Snapshot, choice: Choice, kept: RankingCaches) -> RankingAnswer:
+    """Answer for one choice; at least one weight is above 0."""
+    aspects = tuple(choice.used)
+    key = (snapshot.revision, choice.source, choice.band, aspects)
+    found: Field = kept.fields.get(key, partial(field, snapshot, choice.source, choice.band, aspects))
+    codecs: list[RankedCodec] = []
+    turning, model, said = None, None, "No codec has all that has a weight."
+    if found.entries:
+        sample: Drawn = kept.drawn.get(key, lambda: kept.in_turn(partial(drawn, session, found, kept)))
+        model = sample.model
+        codecs = _rows(found, sample, choice.used)
+        turning, said = _turn(found, sample, choice.used)
+    return RankingAnswer(
+        revision=snapshot.revision,
+        source=choice.source,
+        band=choice.band,
+        weights=dict(choice.weights),
+        datasets={name: list(names) for name, names in found.datasets.items()},
+        draws=DRAWS,
+        clips=model.clips if model else 0,
+        compared=len(model.codecs) if model else 0,
+        codecs=codecs,
+        unranked=[UnrankedCodec(each.codec, each.reason) for each in found.unranked],
+        turn=turning,
+        summary=said,
+    )
+
+
+def _rows(found: Field, sample: Drawn, weights: dict[str, float]) -> list[RankedCodec]:
+    aspects = [cell.aspect for cell in found.cells]
+    mean = weighted(sample.ranks, aspects, weights)
+    reached = borda(mean)
+    total = sum(weights.values())
+    over = np.asarray(sum(weight / total * sample.shares[name] for name, weight in weights.items()), np.float64)
+    own = {
+        name: np.mean([borda(r) for r, of in zip(sample.ranks, aspects, strict=True) if of == name], axis=0)
+        for name in weights
+    }
+    ranges = rank_ranges(reached, over)
+    abilities = _abilities(sample)
+    order = np.lexsort((np.arange(len(reached)), ranges[0]))
+    return [
+        RankedCodec(
+            codec=(entry := found.entries[place]).codec,
+            title=entry.title,
+            status=entry.source,
+            kbps=None if math.isnan(found.rates[place]) else found.rates[place],
+            rank=_range(ranges, place),
+            points=float(reached[place]),
+            mean_rank=float(mean[place]),
+            ability=abilities[place][0] if place in abilities else None,
+            ability_rank=abilities[place][1] if place in abilities else None,
+            shares={name: float(part[place]) for name, part in own.items()},
+            by_clips=place in sample.by_clips,
+        )
+        for place in order.tolist()
+    ]
+
+
+def _abilities(sample: Drawn) -> dict[int, tuple[float, Range]]:
+    if sample.model is None:
+        return {}
+    ranges = rank_ranges(sample.model.point, sample.model.draws)
+    return {
+        place: (float(sample.model.point[number]), _range(ranges, number))
+        for number, place in enumerate(sample.model.codecs)
+    }
+
+
+def _range(ranges: tuple[Places, Places, Places], place: int) -> Range:
+    return Range(*(int(part[place]) for part in ranges))
+
+
+def _turn(found: Field, sample: Drawn, weights: Mapping[str, float]) -> tuple[TurningPoint | None, str]:
+    """Find the smallest change that makes another codec the first, and say it."""
+    shares = _exact_shares(found, sample)
+    exact = {name: fraction(weight) for name, weight in weights.items()}
+    reached = points(shares, exact)
+    highest = max(reached)
+    first = [entry.title for entry, each in zip(found.entries, reached, strict=True) if each == highest]
+    if len(first) > 1:
+        return None, f"{', '.join(first[:-1])} and {first[-1]} are first together."
+    turned = turn(shares, exact)
+    if turned is None:
+        return None, f"{first[0]} is first, and no change of a single weight would make another codec the first."
+    now = exact[turned.aspect]
+    other, weight = found.entries[turned.codec], turned.rounded(now)
+    moved = (
+        f"rises from {float(now):g} above {weight:g}"
+        if turned.weight > now
+        else f"falls from {float(now):g} below {weight:g}"
+    )
+    said = f"{first[0]} is first, unless the weight of “{ASPECTS[turned.aspect].label}” {moved}: then {other.title} is."
+    return TurningPoint(turned.aspect, float(now), weight, other.codec, other.title), said
+
+
+def _exact_shares(found: Field, sample: Drawn) -> list[dict[str, Fraction]]:
+    """Return the share of the others that each codec beats, by aspect: ranks are whole or halves."""
+    count = len(found.entries)
+    sums: list[dict[str, int]] = [{} for _ in range(count)]
+    cells: dict[str, int] = {}
+    for cell, ranks in zip(found.cells, sample.ranks, strict=True):
+        cells[cell.aspect] = cells.get(cell.aspect, 0) + 1
+        for own, doubled in zip(sums, np.rint(2 * ranks).astype(int).tolist(), strict=True):
+            own[cell.aspect] = own.get(cell.aspect, 0) + doubled
+    if count == 1:
+        return [dict.fromkeys(cells, Fraction(1))]
+    return [
+        {name: (count - Fraction(doubled, 2 * cells[name])) / (count - 1) for name, doubled in own.items()}
+        for own in sums
+    ]

@@ -1,0 +1,64 @@
+"""Reads which submissions were public at a revision."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import PUBLIC, BoardChange, Codec, Submission
+
+
+class CountedThen(NamedTuple):
+    """A submission that counted at a revision; the hash of its file binds every number in it."""
+
+    codec: str
+    submission: str
+    version: int
+    status: str
+    file_sha256: str
+    today: str
+    """Its status now."""
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether it is no longer public."""
+        return self.today not in PUBLIC
+
+
+def change_before(session: Session, revision: int) -> datetime | None:
+    """Return when the last change up to ``revision`` was made; None where none is recorded."""
+    statement = select(BoardChange.at).where(BoardChange.revision <= revision)
+    return session.scalar(statement.order_by(BoardChange.revision.desc(), BoardChange.at.desc()).limit(1))
+
+
+def first_revision(session: Session) -> int | None:
+    """Return the first revision with a recorded state; None where nothing was ever public."""
+    return session.scalar(select(func.min(BoardChange.revision)))
+
+
+def counted_at(session: Session, revision: int) -> list[CountedThen]:
+    """Find the newest submission of every codec that was public at ``revision``, by the codec's name.
+
+    Those on datasets of the benchmark and without a condition, as on the board.
+    """
+    last = (
+        select(BoardChange.submission_id, func.max(BoardChange.revision).label("revision"))
+        .where(BoardChange.revision <= revision)
+        .group_by(BoardChange.submission_id)
+        .subquery()
+    )
+    then = (Codec.name, Submission.id, Submission.version, BoardChange.status, Submission.file_sha256)
+    statement = (
+        select(*then, Submission.status)
+        .join(last, (BoardChange.submission_id == last.c.submission_id) & (BoardChange.revision == last.c.revision))
+        .join(Submission, Submission.id == BoardChange.submission_id)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
+        # the last one of a codec stays in the dict: its newest version that counted
+        .order_by(Submission.codec_id, Submission.version)
+    )
+    found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
+    return [found[codec] for codec in sorted(found)]

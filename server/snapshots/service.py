@@ -1,0 +1,96 @@
+"""Puts a state of the board together: what counted then, its hash, its citation, and its ranks by today's program."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy.orm import Session
+
+from codec_superb import __version__
+from codec_superb.server.board.entries import BoardEntry, by_codec
+from codec_superb.server.board.repository import load_entries
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.codecs.bibtex import entry, tex
+from codec_superb.server.errors import NotFound
+from codec_superb.server.snapshots.repository import CountedThen, change_before, counted_at, first_revision
+from codec_superb.web.rows import Source
+
+BOUND = ("codec", "file_sha256", "status", "submission", "version")
+"""Fields of a row that the canonical JSON holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """The public results of one revision."""
+
+    revision: int
+    at: datetime
+    """When the last change up to it was made."""
+    counted: Sequence[CountedThen]
+    board: Snapshot
+
+    @property
+    def canonical(self) -> bytes:
+        """The state as canonical JSON: what was public, by codec, with the hash of each file; names sorted, no spaces.
+
+        Independent of the program that computes ranks from it.
+        """
+        rows = [{name: getattr(entry, name) for name in BOUND} for entry in self.counted]
+        whole = {"revision": self.revision, "submissions": rows}
+        return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON, hexadecimal."""
+        return hashlib.sha256(self.canonical).hexdigest()
+
+
+def past_state(session: Session, revision: int, current: Snapshot) -> PastState:
+    """Read a revision; entries that ``current`` holds with the same status are not read again.
+
+    Raises NotFound for a revision that has not been reached, or of which nothing is recorded.
+    """
+    if revision > current.revision:
+        raise NotFound(f"expected a revision up to {current.revision}, the board's own, got {revision}")
+    at = change_before(session, revision)
+    if at is None:
+        first = first_revision(session)
+        known = "nothing is public yet" if first is None else f"recorded are those from {first} to {current.revision}"
+        raise NotFound(f"no state of revision {revision} is recorded; {known}")
+    counted = counted_at(session, revision)
+    then = {entry.submission: entry for entry in counted}
+    kept = [entry for entry in current.runs if entry.submission in then]
+    kept = [entry for entry in kept if entry.source == then[str(entry.submission)].status]
+    missing = sorted(then.keys() - {str(entry.submission) for entry in kept})
+    loaded = [_as_then(entry, then[str(entry.submission)]) for entry in load_entries(session, missing)]
+    return PastState(revision, at, counted, Snapshot(revision, by_codec([*kept, *loaded])))
+
+
+def _as_then(entry: BoardEntry, then: CountedThen) -> BoardEntry:
+    """Give a row the status that it had; of one that was taken back nothing is shown that its sender wrote freely."""
+    title = entry.codec if then.taken_back else entry.title
+    return replace(entry, source=cast("Source", then.status), source_label=then.status, title=title)
+
+
+def citation(state: PastState, url: str) -> str:
+    """Write the BibTeX entry: title, revision, date, address, hash."""
+    day = state.at.date()
+    note = (
+        f"State of {day.isoformat()}, {len(state.counted)} codecs, ranks computed by codec-superb {__version__}; "
+        f"SHA-256 of the canonical JSON: {state.sha256}"
+    )
+    fields = [
+        ("title", f"{{Codec-SUPERB leaderboard, revision {state.revision}}}"),
+        ("author", "{Codec-SUPERB contributors}"),
+        ("year", str(day.year)),
+        ("month", day.strftime("%b").lower()),
+        ("version", str(state.revision)),
+        ("url", url),
+        ("note", tex(note)),
+    ]
+    return entry(f"codec-superb-leaderboard-r{state.revision}", fields)

@@ -1,0 +1,1 @@
+"""Believing by running again: the queue of the worker, keys, and the attestations that rows carry."""

@@ -1,0 +1,130 @@
+"""What a signed attestation changes: a submission becomes verified, or waits again with what differs as the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from codec_superb.pipeline.verification.attestation import (
+    Attestation,
+    AttestationError,
+    check_signature,
+    read_attestation,
+)
+from codec_superb.pipeline.verification.statement import Statement
+from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.database.models import Attestation as Row
+from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
+from codec_superb.server.moderation.repository import find_whole
+from codec_superb.server.moderation.service import REASON_LIMIT, decide
+from codec_superb.server.people.audit import record
+from codec_superb.server.verification.keys import find as find_key
+
+OPEN = ("held", "self-reported", "verified")
+"""Statuses of submissions that an attestation may be about."""
+
+
+def receive(session: Session, data: bytes, submission_id: str | None = None) -> Row:
+    """Take a signed attestation: the signature of a known key is the permission. In a writing transaction.
+
+    ``submission_id`` names the submission where its public file was verified, which lacks the contact and so has
+    another hash; its rows are the same.
+
+    Raises BadRequest for what is no attestation or was changed, Forbidden for a key that is unknown or revoked,
+    NotFound where no submission has the file, Conflict for one that was received before or comes too late.
+    """
+    try:
+        attestation = read_attestation(data)
+    except AttestationError as error:
+        raise BadRequest(str(error)) from error
+    return accept(session, attestation, submission_id)
+
+
+def accept(session: Session, attestation: Attestation, submission_id: str | None = None) -> Row:
+    """Take an attestation that was read; errors are those of :func:`receive`."""
+    name = _signer(session, attestation)
+    statement = attestation.statement
+    submission = _submission(session, statement, submission_id)
+    digest = attestation.sha256
+    if session.scalars(select(Row.id).where(Row.sha256 == digest)).one_or_none() is not None:
+        raise Conflict(f"this attestation about submission {submission.id} was received before; nothing has changed")
+    row = Row(
+        submission_id=submission.id, fingerprint=attestation.fingerprint, sha256=digest,
+        agrees=statement.verdict == "agrees", document=attestation.model_dump(mode="json"),
+    )  # fmt: skip
+    session.add(row)
+    session.flush()
+    record(session, name, "attestation.received", submission.id, verdict=statement.verdict, sha256=digest)
+    _change(session, submission, statement, name)
+    return row
+
+
+def attestations_of(session: Session, submission_id: str) -> Sequence[Row]:
+    """List the attestations about a submission, the newest first."""
+    found = select(Row).where(Row.submission_id == submission_id)
+    return session.scalars(found.order_by(Row.id.desc())).all()
+
+
+def public_attestation(session: Session, sha256: str) -> Row | None:
+    """Find an attestation about a public submission by its hash."""
+    found = select(Row).join(Submission, Submission.id == Row.submission_id)
+    return session.scalars(found.where(Row.sha256 == sha256, Submission.status.in_(PUBLIC))).one_or_none()
+
+
+def _signer(session: Session, attestation: Attestation) -> str:
+    """Return who signed. Raises Forbidden and BadRequest."""
+    key = find_key(session, attestation.fingerprint)
+    if key is None or key.revoked is not None:
+        state = "does not know" if key is None else "has revoked"
+        raise Forbidden(
+            f"this board {state} the key {attestation.fingerprint[:16]}…; a maintainer adds keys "
+            "(`codec-superb admin key add`)"
+        )
+    try:
+        check_signature(attestation, key.public_key)
+    except AttestationError as error:
+        raise BadRequest(str(error)) from error
+    return key.name
+
+
+def _submission(session: Session, statement: Statement, submission_id: str | None) -> Submission:
+    """Return the submission that has the file, or is named and has its rows. Raises NotFound and Conflict."""
+    found = session.scalars(select(Submission).where(Submission.file_sha256 == statement.file_sha256)).one_or_none()
+    if found is None and submission_id is not None:
+        named = find_whole(session, submission_id)
+        if named is not None and named.document.get("clips_sha256") == statement.rows_sha256:
+            found = named if named.codec.name == statement.codec else None
+    if found is None:
+        raise NotFound(
+            f"no submission has the file {statement.file_sha256[:16]}…; where a download was verified, which lacks the "
+            "submitter's contact, name the submission too"
+        )
+    if found.status not in OPEN:
+        raise Conflict(f"expected a submission that is {', '.join(OPEN)}, got {found.id}, which is {found.status}")
+    return found
+
+
+def _change(session: Session, submission: Submission, statement: Statement, name: str) -> None:
+    """Decide, by the name of the key."""
+    parts = ", ".join(f"{of.drawn} of {of.clips} clips of {of.name}" for of in statement.datasets)
+    if statement.verdict == "agrees":
+        if submission.status != "verified":
+            decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
+        return
+    if submission.status != "held":
+        reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])
+        decide(session, submission.id, "hold", shortened(reason), actor=name)
+
+
+def shortened(reason: str) -> str:
+    """Cut a reason to the length that is stored, at the end of a line, and say how many lines are left out."""
+    if len(reason) <= REASON_LIMIT:
+        return reason
+    lines = reason.split("\n")
+    room, kept = REASON_LIMIT - 40, 0
+    while kept < len(lines) and len(lines[kept]) < room:
+        room -= len(lines[kept]) + 1
+        kept += 1
+    return "\n".join([*lines[:kept], f"and {len(lines) - kept} more"])

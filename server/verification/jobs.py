@@ -1,0 +1,166 @@
+"""The queue of ``codec-superb verify-worker``: rows of ``verification_jobs``, taken by one worker at a time.
+
+A worker says now and then that it lives. A job whose worker is silent goes back to the queue, and a third silence ends
+it: what kills a worker three times would kill it for ever. A claim is numbered by ``attempts``, so that a worker that
+was given up and wakes again can store nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any, Literal
+
+from sqlalchemy import CursorResult, Update, select, update
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import Submission, VerificationJob, now
+from codec_superb.server.errors import Conflict, NotFound
+from codec_superb.server.people.audit import record
+
+Kind = Literal["verify", "private"]
+Outcome = Literal["agrees", "differs", "cannot run", "measured"]
+
+SILENCE = timedelta(minutes=2)
+"""A worker that has not been heard of for so long is given up."""
+ATTEMPTS = 3
+"""Claims of a job before it is given up."""
+MESSAGE_LIMIT = 20_000
+"""Characters of a message that are kept."""
+
+
+def enqueue(
+    session: Session, submission_id: str, kind: Kind, *, clips: int | None, private_dataset_id: int | None = None
+) -> VerificationJob:
+    """Queue a job, and draw the nonce that decides which clips are run; one that waits or runs already is returned.
+
+    ``clips`` is the number of clips of each dataset, 0 for all, None for as many as catch a cheat.
+    ``private_dataset_id`` belongs to the kind ``private``. The caller has looked whether there is such a submission.
+    """
+    waiting = session.scalars(
+        select(VerificationJob)
+        .where(
+            VerificationJob.submission_id == submission_id,
+            VerificationJob.kind == kind,
+            VerificationJob.private_dataset_id == private_dataset_id,
+            VerificationJob.state.in_(("queued", "running")),
+        )
+        .order_by(VerificationJob.id)
+        .limit(1)
+    ).one_or_none()
+    if waiting is not None:
+        return waiting
+    job = VerificationJob(
+        submission_id=submission_id, kind=kind, private_dataset_id=private_dataset_id, nonce=secrets.token_hex(32),
+        clips=clips,
+    )  # fmt: skip
+    session.add(job)
+    session.flush()
+    return job
+
+
+def enqueue_by_hand(session: Session, submission_id: str, clips: int | None, *, actor: str) -> VerificationJob:
+    """Queue a job ``verify`` for a maintainer. Raises NotFound, and Conflict for what is not to be verified."""
+    submission = session.get(Submission, submission_id)
+    if submission is None:
+        raise NotFound(f"no submission has the id {submission_id!r}")
+    if submission.status not in ("held", "self-reported", "verified"):
+        raise Conflict(f"expected a submission that is held or public, got {submission_id}: {submission.status}")
+    record(session, actor, "submission.queued", submission_id, clips=clips)
+    return enqueue(session, submission_id, "verify", clips=clips)
+
+
+def claim(session: Session, worker: str, *, kinds: Collection[str]) -> VerificationJob | None:
+    """Give ``worker`` the oldest job that waits, of one of the ``kinds``; None where nothing waits.
+
+    In a writing transaction. Jobs of silent workers are put back first, or given up after the last attempt.
+    """
+    _take_from_the_silent(session)
+    waiting = (
+        select(VerificationJob.id)
+        .where(VerificationJob.state == "queued", VerificationJob.kind.in_(tuple(kinds)))
+        .order_by(VerificationJob.id)
+        .limit(1)
+    )
+    # of two workers at once the second waits for the row's lock, changes nothing and looks again
+    while (found := session.scalars(waiting).one_or_none()) is not None:
+        taken = update(VerificationJob).where(VerificationJob.id == found, VerificationJob.state == "queued")
+        attempts = VerificationJob.attempts + 1
+        if _changed(session, taken.values(state="running", worker=worker[:200], heartbeat=now(), attempts=attempts)):
+            return session.get_one(VerificationJob, found, populate_existing=True)
+    return None
+
+
+def beat(session: Session, job: VerificationJob, worker: str) -> bool:
+    """Say that the worker lives; False where the job is no longer its own, and its work is for nothing."""
+    return _changed(session, _own(job, worker).values(heartbeat=now()))
+
+
+def finish(session: Session, job: VerificationJob, worker: str, outcome: Outcome, message: str) -> bool:
+    """End a job with its outcome; False where it is no longer the worker's own: store nothing then.
+
+    To be called in the transaction that stores what the outcome changes, before it.
+    """
+    done = {"state": "done", "finished": now(), "outcome": outcome, "message": message[:MESSAGE_LIMIT]}
+    return _changed(session, _own(job, worker).values(done))
+
+
+def fail(session: Session, job: VerificationJob, worker: str, message: str) -> bool:
+    """Put back a job that went wrong, or give it up after the last attempt; False where another has it."""
+    return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message)))
+
+
+def give_back(session: Session, job: VerificationJob, worker: str) -> bool:
+    """Put back a job that was not tried to its end, as its worker is told to stop: this counts as no attempt."""
+    back = {"state": "queued", "worker": "", "heartbeat": None, "attempts": job.attempts - 1}
+    return _changed(session, _own(job, worker).values(back))
+
+
+def enqueue_unverified(session: Session) -> int:
+    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many."""
+    known = select(VerificationJob.id).where(
+        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
+    )
+    wanted = select(Submission.id).where(
+        Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists()
+    )
+    found = session.scalars(wanted.order_by(Submission.received, Submission.id)).all()
+    for submission_id in found:
+        enqueue(session, submission_id, "verify", clips=None)
+    return len(found)
+
+
+def all_jobs(session: Session, *, limit: int) -> Sequence[VerificationJob]:
+    """List jobs, the newest first."""
+    return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(limit)).all()
+
+
+def _take_from_the_silent(session: Session) -> None:
+    silent = (VerificationJob.state == "running") & (VerificationJob.heartbeat < now() - SILENCE)
+    gone = "the worker went silent"
+    last = VerificationJob.attempts >= ATTEMPTS
+    _changed(session, update(VerificationJob).where(silent, last).values(_after_failure(ATTEMPTS, gone)))
+    _changed(session, update(VerificationJob).where(silent).values(_after_failure(0, gone)))
+
+
+def _after_failure(attempts: int, message: str) -> dict[str, Any]:
+    text = message[:MESSAGE_LIMIT]
+    if attempts >= ATTEMPTS:
+        return {"state": "failed", "finished": now(), "message": f"given up after {ATTEMPTS} attempts: {text}"}
+    return {"state": "queued", "worker": "", "heartbeat": None, "message": text}
+
+
+def _own(job: VerificationJob, worker: str) -> Update:
+    return update(VerificationJob).where(
+        VerificationJob.id == job.id,
+        VerificationJob.state == "running",
+        VerificationJob.worker == worker[:200],
+        VerificationJob.attempts == job.attempts,
+    )
+
+
+def _changed(session: Session, statement: Update) -> bool:
+    result = session.execute(statement, execution_options={"synchronize_session": False})
+    assert isinstance(result, CursorResult)
+    return result.rowcount > 0

@@ -1,0 +1,122 @@
+"""What may differ where the sound does, and what may not: clips, means, definedness, probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from support.pipeline.stats import card, draw_rows, failed, ok, row, stamp
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
+from codec_superb.pipeline.verification.compare import FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.verify import is_exact
+
+ONE, OTHER = "1" * 64, "2" * 64
+
+
+def moved(there: ClipRow, by: float, sound: str = OTHER, **fields: Any) -> ClipRow:
+    """Return the row with another PESQ."""
+    value = there.metrics["pesq"].value
+    assert value is not None
+    metrics = there.metrics | {"pesq": ok(value + by)}
+    return there.model_copy(update={"metrics": metrics, "resynthesis_sha256": sound, **fields})
+
+
+def quantities(there: ClipRow, here: ClipRow, *, exact: bool = False) -> list[str]:
+    """Name what differs."""
+    return [entry.quantity for entry in compare_clip(there, here, exact=exact).verdict.differences]
+
+
+@pytest.fixture
+def clips() -> list[ClipRow]:
+    """Give 30 submitted rows."""
+    return [entry.model_copy(update={"resynthesis_sha256": ONE}) for entry in draw_rows(1, 30)]
+
+
+def test_a_clip_of_other_sound_may_be_off(clips: Sequence[ClipRow]) -> None:
+    """By 15 % of PESQ's scale and 5 % of the bits, no more; of the same sound by PESQ's own tolerance and no bit."""
+    there = clips[0]
+    assert quantities(there, moved(there, 0.74)) == []
+    assert quantities(there, moved(there, 0.76)) == ["pesq"]
+    assert quantities(there, moved(there, 0.76), exact=True) == ["resynthesis_sha256", "pesq"]
+    assert there.bits is not None
+    assert quantities(there, moved(there, 0, bits=round(1.04 * there.bits))) == []
+    assert quantities(there, moved(there, 0, bits=round(1.06 * there.bits))) == ["bits"]
+    own = METRICS["pesq"].tolerance
+    assert quantities(there, moved(there, 0.9 * own, ONE)) == []
+    assert quantities(there, moved(there, 1.1 * own, ONE)) == ["pesq"]
+    assert quantities(there, moved(there, 0, ONE, bits=there.bits + 1)) == ["bits"]
+
+
+def test_means_of_other_sound_tell_a_raised_figure_from_rounding(clips: Sequence[ClipRow]) -> None:
+    """A tenth more PESQ everywhere is found, though each clip may be off by more; rounding of twice that is not."""
+    raised = [compare_clip(there, moved(there, -0.1), exact=False) for there in clips]
+    assert all(entry.verdict.verdict == "agrees" for entry in raised)
+    (drift,) = drifts(raised)
+    assert drift.quantity == "pesq"
+    assert drift.allowed == pytest.approx(0.05)
+    noise = np.random.default_rng(0).normal(0, 0.2, len(clips))
+    assert (
+        drifts([compare_clip(there, moved(there, by), exact=False) for there, by in zip(clips, noise, strict=True)])
+        == ()
+    )
+    assert drifts(raised[:9]) == ()
+    assert drifts([compare_clip(there, moved(there, 0, ONE), exact=False) for there in clips]) == ()
+
+
+def test_what_is_defined_must_be_the_same(clips: Sequence[ClipRow]) -> None:
+    """Undefined there and defined here, or the other way; a clip that failed there and has a sound here; a length."""
+    there = clips[0]
+    undefined = there.model_copy(
+        update={"metrics": there.metrics | {"pesq": MetricValue(status="undefined", reason="no utterance")}}
+    )
+    assert quantities(undefined, there) == ["pesq"]
+    assert quantities(there, undefined) == ["pesq"]
+    assert quantities(there, there.model_copy(update={"samples": 10, "category": "music"})) == ["category", "samples"]
+    gone = failed(there.clip)
+    assert "status" in quantities(gone, there.model_copy(update={"category": "speech"}))
+    assert quantities(gone, gone) == []
+
+
+def test_what_fails_here_alone_says_nothing(clips: Sequence[ClipRow]) -> None:
+    """A clip or a metric that crashes on this machine is no fault of the file."""
+    there = clips[0]
+    with pytest.raises(FailedHere, match="encode fails here"):
+        compare_clip(there, failed(there.clip), exact=False)
+    crashed = there.metrics | {"pesq": MetricValue(status="failed", reason="killed")}
+    with pytest.raises(FailedHere, match="pesq fails here: killed"):
+        compare_clip(there, there.model_copy(update={"metrics": crashed}), exact=False)
+
+
+def test_numbers_of_probes() -> None:
+    """Equal within a share of their range, counts within a share of themselves; only those that are asked for."""
+
+    def probed(errors: float, mos: float) -> ClipRow:
+        words = {"substitutions": errors, "deletions": 0.0, "insertions": 0.0}
+        none = dict.fromkeys(words, 0.0)
+        asr = ProbeValue(status="ok", shared={"words": 20.0, "characters": 90.0}, reference=none, resynthesis=words)
+        utmos = ProbeValue(status="ok", reference={"mos": 4.0}, resynthesis={"mos": mos})
+        return row("a", resynthesis_sha256=ONE, probes={"asr": asr, "utmos": utmos})
+
+    def differing(here: ClipRow, *probes: str) -> list[str]:
+        found = compare_clip(probed(8, 3.0), here, exact=False, probes=probes).verdict.differences
+        return [entry.quantity for entry in found]
+
+    assert differing(probed(8, 3.1), "asr", "utmos") == []
+    assert differing(probed(4, 3.2), "asr", "utmos") == ["asr.resynthesis.substitutions", "utmos.resynthesis.mos"]
+    assert differing(probed(4, 3.2), "asr") == ["asr.resynthesis.substitutions"]
+    assert differing(probed(4, 3.2)) == []
+    assert differing(row("a", resynthesis_sha256=ONE), "asr") == []
+
+
+def test_the_same_sound_is_demanded_where_nothing_else_is() -> None:
+    """Of a classical codec where processor, system, device and packages are those of the stamp; never of a network."""
+    here = stamp("resynth")
+    assert is_exact(card(kind="classical"), (here, stamp("score")), here)
+    assert not is_exact(card(kind="neural"), (here,), here)
+    assert not is_exact(card(kind="classical"), (stamp("score"),), here)
+    for other in ({"processor": "another"}, {"packages": {"numpy": "2.1"}}, {"platform": "Windows"}):
+        assert not is_exact(card(kind="classical"), (here.model_copy(update=other),), here)

@@ -1,0 +1,135 @@
+"""A submission is run again: an honest file agrees to the last bit, and each way of forging it is found."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
+
+from codec_superb.applications.table import PROBES
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
+from codec_superb.pipeline.verification.draw import SHARE, clips_needed
+from codec_superb.pipeline.verification.statement import Statement
+from codec_superb.pipeline.verification.verify import Asked, verify
+from codec_superb.pipeline.workers.executor import Executor
+
+CLIPS = 40
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Executor]:
+    """One worker for all."""
+    with Executor(1) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, pool: Executor) -> RunFolder:
+    """Run 40 clips of synthetic speech."""
+    return speech_run(tmp_path_factory.mktemp("honest"), CLIPS, pool)
+
+
+@pytest.fixture(scope="module")
+def again(run: RunFolder) -> Rerun:
+    """Where all of them are run again: each clip once for all tests, as the stages keep what is there."""
+    folder = run.path.parents[2]
+    return Rerun(folder / "again", datasets=[str(folder / "voices")], device="cpu")
+
+
+def outcome(file: Path, again: Rerun, pool: Executor, clips: int | None = 0) -> Statement:
+    """Verify a file with a nonce of its own."""
+    return verify(file, Asked(secrets.token_hex(32), clips), again, pool=pool)
+
+
+def test_an_honest_file_agrees(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """As many clips as are needed are run, each sounds the same to the last bit, and nothing differs."""
+    statement = outcome(packed(run, tmp_path / "out.zip"), again, pool, clips=None)
+    assert statement.verdict == "agrees"
+    assert statement.differing() == []
+    assert len(statement.clips) == clips_needed([CLIPS]) < CLIPS
+    assert all(clip.same_sound for clip in statement.clips)
+    assert {"bits", "pesq", "mel"} <= set(statement.compared)
+
+
+def test_one_forged_clip_in_twenty_is_caught(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """PESQ of 5 % of the clips is raised and everything follows from the rows: of 20 nonces at most one misses it."""
+    clips = [row.clip for row in run.rows()]
+    chosen = clips[:: CLIPS // round(SHARE * CLIPS)]
+    file = forged(run, tmp_path / "forged.zip", chosen, raised("pesq", 0.5))
+    found = [outcome(file, again, pool, clips=None) for _ in range(20)]
+    assert sum(statement.verdict == "agrees" for statement in found) <= 1
+    differing = {clip.clip for statement in found for clip in statement.clips if clip.verdict == "differs"}
+    assert differing == set(chosen)
+    caught = next(statement for statement in found if statement.verdict == "differs")
+    assert all("pesq" in line for line in caught.differing())
+
+
+def _longer(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"samples": 10 * (row.samples or 0)})
+
+
+def _cheaper(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"bits": (row.bits or 0) * 9 // 10})
+
+
+def _left_out(row: ClipRow) -> ClipRow:
+    undefined = row.metrics["stoi"].model_copy(update={"status": "undefined", "value": None, "reason": "no speech"})
+    return row.model_copy(update={"metrics": row.metrics | {"stoi": undefined}})
+
+
+def _other_sound(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"resynthesis_sha256": "0" * 64})
+
+
+@pytest.mark.parametrize(
+    ("change", "quantity"),
+    [(_longer, "samples"), (_cheaper, "bits"), (_left_out, "stoi"), (_other_sound, "resynthesis_sha256"),
+     (raised("mel", -0.01), "mel")],
+)  # fmt: skip
+def test_what_is_forged_is_named(
+    run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, change: Change, quantity: str
+) -> None:
+    """Padded, cheaper, cherry-picked, of another sound, better by a hundredth: the clip and the quantity are told."""
+    clip = next(row.clip for row in run.rows())
+    statement = outcome(forged(run, tmp_path / "forged.zip", [clip], change), again, pool)
+    assert [(entry.clip, entry.differences[0].quantity) for entry in statement.clips if entry.differences] == [
+        (clip, quantity)
+    ]
+    (line,) = statement.differing()
+    assert line.startswith(f"voices, {clip}: {quantity}: ")
+
+
+def test_another_codec_under_the_name_cannot_be_run(
+    run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path
+) -> None:
+    """A card that is not the catalogue's, a name that is not there, an unknown dataset: nothing is said of the file."""
+    own = run.info()
+    settings = own.card.model_copy(update={"settings": {"bitrate": 6001}})
+    stranger = own.card.model_copy(update={"name": "nobody_knows_me"})
+    for number, (card, why) in enumerate([(settings, "settings"), (stranger, "no codec of the catalogue")]):
+        copy = RunFolder(tmp_path / str(number) / "voices")
+        copy.write_info(own.model_copy(update={"card": card}))
+        copy.write_rows(run.rows(), list(own.metrics))
+        with pytest.raises(CannotRun, match=why):
+            outcome(packed(copy, tmp_path / f"{number}.zip"), again, pool)
+    with pytest.raises(CannotRun, match="no dataset of the benchmark"):
+        outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other"), pool)
+    with pytest.raises(CannotRun, match=f"expected the codec {CODEC}"):
+        outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other", codec="opus_12k"), pool)
+
+
+def test_a_file_names_no_code_to_run() -> None:
+    """Models of the catalogue by their names, chains of two among them; no path, no repository, no file of Python."""
+    assert all(is_plain_backend(row.backend) for row in PROBES.values() if not row.origin)
+    assert is_plain_backend("faster-whisper:tiny.en+minilm")
+    for strange in (
+        "mine.py:ROW", "./mine.py:ROW", "transformers-asr:/tmp/model", "transformers-asr:owner/repository", "",
+        "nobody",
+        "faster-whisper:../x", "faster-whisper:tiny.en+mine.py:ROW", "command", "command:rm", "endpoint:host",
+    ):  # fmt: skip
+        assert not is_plain_backend(strange), strange

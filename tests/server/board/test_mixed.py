@@ -1,0 +1,54 @@
+"""One row for a configuration that a submission and published figures both have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.server.board import make_submission
+
+from codec_superb.server.board.snapshot import load_snapshot
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.session import Database
+from codec_superb.server.leaderboard.answers import board_json
+from codec_superb.server.leaderboard.select import select_all
+from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.choices import BoardState
+
+NAME = "encodec_24k_6bps"
+"""In the paper's table as E3, and in the re-run under its own name."""
+
+
+def test_a_configuration_is_listed_once(tmp_path: Path) -> None:
+    """A submission stands for the figures that papers have of it, names them, and keeps its own; a namesake does not.
+
+    Where the submission has no results of a category, the published ones stay.
+    """
+    url = f"sqlite:///{tmp_path / 'board.sqlite'}"
+    upgrade(url)
+    database = Database(url)
+    with database.transaction(write=True) as session:
+        make_submission(session, NAME, 6.0, 0.7, card={"family": "encodec"}, datasets={"mini": ["speech"]})
+        make_submission(session, "unicodec_24k", 6.0, 0.7, card={"family": "mine"})
+        make_submission(session, "mimi_32cb", 4.4, 0.8, card={"family": "mimi"})
+    with database.transaction() as session:
+        snapshot = load_snapshot(session, None)
+    database.close()
+
+    def listed(state: BoardState) -> dict[str, BoardRow]:
+        return {row.result.codec: row for row in select_all(snapshot, state).rows}
+
+    speech, music = (listed(BoardState(source="all", category=category)) for category in ("speech", "music"))
+    alone = {source: listed(BoardState(source=source)) for source in ("runs", "table3", "tiny", "ultraeval")}
+    assert not {"table3:E3", f"tiny:{NAME}", "ultraeval:Mimi (32bit)"} & set(speech)
+    assert {"table3:E3", f"tiny:{NAME}", NAME} & set(music) == {"table3:E3", f"tiny:{NAME}"}
+    assert len(speech) == sum(map(len, alone.values())) - 3
+    assert {"unicodec_24k", "tiny:unicodec_24k"} <= set(speech)
+    scores = [alone[table][codec].result.summary.score.value for table, codec in
+              (("table3", "table3:E3"), ("tiny", f"tiny:{NAME}"))]  # fmt: skip
+    labels = [alone[table][codec].source_label for table, codec in
+              (("table3", "table3:E3"), ("tiny", f"tiny:{NAME}"))]  # fmt: skip
+    assert speech[NAME].also == tuple(f"{score:.3f} ({label})" for score, label in zip(scores, labels, strict=True))
+    assert alone["runs"][NAME].also == ()
+    published = alone["ultraeval"]["ultraeval:Mimi (32bit)"].applications
+    assert speech["mimi_32cb"].applications == published != {}
+    assert b'"also":["0.' in board_json(select_all(snapshot, BoardState(source="all", search=NAME)))

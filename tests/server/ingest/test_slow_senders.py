@@ -1,0 +1,101 @@
+"""Many who send slowly, over real sockets: who sends well is not kept waiting, and who has no token sends nothing."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from support.server.ingest import UPLOADS, ZIP, categories, drawn, register, token_of
+from support.timing import PATIENCE_S, wait_for
+from support.web.site import running_site
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import TooManyRequests, Unavailable
+from codec_superb.server.ingest.places import EACH, IN_ALL, WITHOUT_TOKEN, Places
+from codec_superb.server.settings import Settings
+
+SLOW = 66
+FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK'
+
+
+@contextmanager
+def hanging(site: str, path: str, kind: str, begin: bytes, *headers: str) -> Iterator[socket.socket]:
+    """Begin a large upload and send no more of it."""
+    parts = urlsplit(site)
+    assert parts.port
+    with socket.create_connection(("127.0.0.1", parts.port), timeout=PATIENCE_S) as sender:
+        lines = (f"POST {path} HTTP/1.1", f"Host: {parts.netloc}", f"Content-Type: {kind}", "Content-Length: 900000")
+        sender.sendall("\r\n".join([*lines, *headers, "", ""]).encode() + begin)
+        yield sender
+
+
+def answered(senders: Sequence[socket.socket]) -> list[int]:
+    """Return the statuses of uploads that were answered although they have not ended."""
+    ready, _, _ = select.select(senders, [], [], 0)
+    return [int(sender.recv(100, socket.MSG_PEEK).split()[1]) for sender in ready]
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+def test_a_good_upload_passes_beside_slow_ones(settings: Settings, database: Database, anonymous: bool) -> None:
+    """Neither strangers, by API or by form, nor one slow token take the places of others."""
+    app = create_app(settings.model_copy(update={"anonymous_uploads": anonymous, "uploads_per_hour": 10_000}))
+    register(database, "mini", categories())
+    token, slow = token_of(database, "ann"), token_of(database, "slow")
+    with ExitStack() as stack:
+        site = stack.enter_context(running_site(settings, app))
+
+        def begin(path: str, kind: str, start: bytes, *headers: str) -> list[socket.socket]:
+            return [stack.enter_context(hanging(site, path, kind, start, *headers)) for _ in range(SLOW)]
+
+        strangers = begin(UPLOADS, "application/zip", b"PK") + begin("/submit", "multipart/form-data; boundary=x", FORM)
+        theirs = begin(UPLOADS, "application/zip", b"PK", f"Authorization: Bearer {slow}")
+        wait_for(lambda: len(answered(theirs)) == SLOW - EACH, "expected all but a few of one token to be refused")
+        # where strangers may send, their address has a few places for both ways together
+        out = 2 * SLOW - (EACH if anonymous else 0)
+        wait_for(lambda: len(answered(strangers)) == out, "expected strangers to be refused before they have sent")
+        assert set(answered(theirs)) == {429}
+        assert set(answered(strangers)) <= ({429} if anonymous else {401, 429})
+        answer = httpx2.post(
+            site + UPLOADS, content=drawn("quick_16k"), headers=ZIP | {"Authorization": f"Bearer {token}"},
+            timeout=PATIENCE_S,
+        )  # fmt: skip
+        assert answer.status_code == 201, answer.text
+        assert app.state.places.taken == (2 * EACH if anonymous else EACH)
+    wait_for(lambda: not app.state.places.taken, "expected every place to be free again")
+
+
+class TestPlaces:
+    """How many a process has."""
+
+    def test_known_senders_have_places_of_their_own(self) -> None:
+        """Strangers from however many addresses leave half of them; each sender has a few; all end."""
+        places = Places()
+        with ExitStack() as stack:
+            for number in range(WITHOUT_TOKEN):
+                stack.enter_context(places.hold(f"address {number}", known=False))
+            with pytest.raises(Unavailable), places.hold("address of another", known=False):
+                pass
+            for number in range(IN_ALL - WITHOUT_TOKEN):
+                stack.enter_context(places.hold(f"token {number // EACH}", known=True))
+            with pytest.raises(TooManyRequests), places.hold("token 0", known=True):
+                pass
+            with pytest.raises(Unavailable), places.hold("token of another", known=True):
+                pass
+        assert places.taken == 0
+
+    def test_a_place_moves_to_the_token_of_its_form(self) -> None:
+        """The address has it no longer; a token that has enough leaves it where it was, until the form is refused."""
+        places = Places()
+        with ExitStack() as stack:
+            for _ in range(EACH):
+                stack.enter_context(places.hold("address", known=False)).belongs_to("token", known=True)
+            with places.hold("address", known=False) as more, pytest.raises(TooManyRequests):
+                more.belongs_to("token", known=True)
+            assert places.taken == EACH
+        assert places.taken == 0

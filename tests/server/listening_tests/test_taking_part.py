@@ -1,0 +1,217 @@
+"""Taking part: nothing tells which sound is which, nothing finished is lost, and nobody answers for others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+from support.server.board import make_submission
+from support.server.listening import NOISE, add_test, fair, hear, question, take
+from support.server.people import log_in, make_token
+
+from codec_superb.server.database.listening import Participant, Rating
+from codec_superb.server.database.session import Database
+from codec_superb.server.listening_tests.service import advance
+
+
+@pytest.fixture
+def test_id(database: Database) -> str:
+    """Open a MUSHRA test of two clips that asks for the age."""
+    with database.transaction(write=True) as session:
+        return add_test(session, "mushra", clips=2, ask=["age"], participants=5)
+
+
+def begin(client: TestClient, test: str, **about: str) -> dict[str, Any]:
+    """Begin as somebody new and return the first question."""
+    client.cookies.clear()
+    client.post(f"/listening/{test}/start", data={"x": "", **about})
+    return question(client, test)
+
+
+def whole(asked: dict[str, Any], value: str = "50") -> dict[str, str]:
+    """Write an answer that rates every sound the same."""
+    rated = (label for label in asked["sounds"] if label != "Reference")
+    return {"trial": asked["trial"], "seconds": "2"} | {f"rating-{label}": value for label in rated}
+
+
+def kept(database: Database) -> int:
+    """Count the ratings."""
+    with database.transaction() as session:
+        return session.scalar(select(func.count(Rating.id))) or 0
+
+
+def test_nothing_tells_which_is_which(client: TestClient, test_id: str) -> None:
+    """Page, addresses, sizes and headers are the same for all sounds of a question; no sound has another's address."""
+    first = begin(client, test_id)
+    assert not any(name in first["page"] for name in [*NOISE, "anchor", "gold"])
+    assert len(set(first["sounds"].values())) == 7  # the reference, its hidden copy, two anchors, three codecs
+    answers = [client.get(url) for url in first["sounds"].values()]
+    assert len({answer.headers["content-length"] for answer in answers}) == 1
+    heads = [{k: v for k, v in answer.headers.items() if k != "x-request-id"} for answer in answers]
+    assert all(head == heads[0] for head in heads)
+    assert not {"etag", "last-modified", "content-encoding"} & set(heads[0])
+    assert heads[0]["cache-control"] == "private, no-store"
+    assert all(re.fullmatch(r"/listening/\w+/sounds/[0-9a-f]{32}\.flac", url) for url in first["sounds"].values())
+    # in parts too, as players ask
+    part = client.get(first["sounds"]["A"], headers={"range": "bytes=0-3"})
+    assert (part.status_code, part.content, part.headers["content-type"]) == (206, b"fLaC", "audio/flac")
+    second = begin(client, test_id)
+    assert not set(first["sounds"].values()) & set(second["sounds"].values())
+    assert client.get(first["sounds"]["A"]).status_code == 404  # of somebody else
+
+
+def test_places_are_drawn(client: TestClient, database: Database) -> None:
+    """The hidden reference stands anywhere: over listeners no place has it always."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "mushra", clips=1)
+    places: Counter[str] = Counter()
+    for _ in range(8):
+        sounds = hear(client, begin(client, test))
+        places[
+            next(
+                label
+                for label, its in sounds.items()
+                if label != "Reference" and np.array_equal(its, sounds["Reference"])
+            )
+        ] += 1
+    assert len(places) >= 3
+
+
+def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Database, test_id: str) -> None:
+    """Sent twice an answer stays the first; the place is kept over a lost browser, by the link alone."""
+    asked = begin(client, test_id, age="20 to 29")
+    assert asked["trial"] == "1"
+    answer = whole(asked)
+    for value in (answer, whole(asked, "99"), answer):
+        assert client.post(f"/listening/{test_id}/question", data=value, follow_redirects=False).status_code == 303
+    assert kept(database) == 6
+    with database.transaction() as session:
+        assert set(session.scalars(select(Rating.value))) == {50.0}
+        assert session.scalars(select(Participant.answers)).one() == {"age": "20 to 29"}
+    asked = question(client, test_id)
+    link = re.search(r"<code>https?://[^/]+(/listening/\w+/resume/[\w-]+)</code>", asked["page"])
+    assert link is not None
+    client.cookies.clear()
+    assert question(client, test_id) == {}  # nobody without the cookie
+    resumed = client.get(link[1], follow_redirects=False)
+    cookie = resumed.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert f"Path=/listening/{test_id}" in cookie
+    assert question(client, test_id)["trial"] == "2"
+    client.post(f"/listening/{test_id}/question", data=whole(question(client, test_id)))
+    assert "Thank you" in client.get(f"/listening/{test_id}/question").text
+    assert client.get(f"/listening/{test_id}/resume/{'x' * 32}").status_code == 404
+
+
+BROKEN: Sequence[dict[str, str]] = (
+    {"rating-A": ""}, {"rating-A": "101"}, {"rating-A": "-1"}, {"rating-A": "1e1"}, {"rating-A": "٣"},
+    {"rating-A": "9" * 5000}, {"trial": "2"}, {"trial": "0"}, {"trial": "x"}, {"trial": "9" * 5000},
+)  # fmt: skip
+
+
+def test_an_answer_that_is_not_whole_is_refused(client: TestClient, database: Database, test_id: str) -> None:
+    """Nothing of it is kept, and the question stands."""
+    asked = begin(client, test_id)
+    for change in BROKEN:
+        sent = client.post(f"/listening/{test_id}/question", data=whole(asked) | change)
+        assert sent.status_code == 400, change
+        assert "expected" in sent.json()["detail"]
+    assert kept(database) == 0
+    assert question(client, test_id)["trial"] == "1"
+
+
+def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: Database, test_id: str) -> None:
+    """Before it opens, when it is full and when it is over; what was answered stays."""
+    with database.transaction(write=True) as session:
+        draft = add_test(session, "acr", clips=1, state="draft")
+    assert "not begun" in client.get(f"/listening/{draft}").json()["detail"]
+    assert client.post(f"/listening/{draft}/start", data={"x": ""}).status_code == 409
+    assert client.get(f"/listening/{draft}/results").status_code == 404
+    assert draft not in client.get("/listening").text
+    take(client, test_id, fair(np.random.default_rng(1)))
+    for _ in range(4):
+        asked = begin(client, test_id)
+    client.cookies.clear()
+    full = client.post(f"/listening/{test_id}/start", data={"x": ""})
+    assert (full.status_code, "all the listeners" in full.json()["detail"]) == (409, True)
+    with database.transaction(write=True) as session:
+        advance(session, test_id, "closed", actor="tests")
+    late = client.post(f"/listening/{test_id}/question", data=whole(asked))
+    assert late.status_code in {200, 409}  # the cookie is gone, or the test is over
+    assert kept(database) == 12
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    assert "See the results" in client.get(f"/listening/{test_id}").text
+    assert f"/listening/{test_id}/results" in client.get("/listening").text
+
+
+def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: Database) -> None:
+    """While the test is open nothing is told; afterwards the page of the codec has its figure and leads to the test."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "fine_24k")
+        test = add_test(session, "mushra", clips=1)
+    take(client, test, fair(np.random.default_rng(1)))
+    take(client, test, fair(np.random.default_rng(2)))
+    assert "Heard by people" not in client.get("/codecs/fine_24k").text
+    with database.transaction(write=True) as session:
+        advance(session, test, "closed", actor="tests")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    page = client.get("/codecs/fine_24k").text
+    assert "Heard by people" in page
+    assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
+    assert "2 ratings" in page
+    assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text
+
+
+def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, database: Database) -> None:
+    """Others are sent to the login or refused; a form of another session is refused; steps go forward alone."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "abx", clips=1, state="draft")
+    path = "/moderation/listening"
+    assert client.get(path, follow_redirects=False).headers["location"] == f"/login?next={path}"
+    assert client.post(f"{path}/{test}", data={"state": "open"}).status_code == 401
+    csrf = log_in(client, make_token(database, "ann"))
+    assert client.post(f"{path}/{test}", data={"state": "open"}).status_code == 403
+    assert client.post(f"{path}/{test}", data={"state": "draft", "csrf": csrf}).status_code == 400
+    assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 409
+    page = client.post(f"{path}/{test}", data={"state": "open", "csrf": csrf}).text
+    assert f'<a href="/listening/{test}">A test by ABX</a>' in page
+    assert "only moderators see this" in client.get(f"/listening/{test}/results").text
+    assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 200
+    assert "listening.closed" in client.get("/moderation/audit").text
+
+
+def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database: Database, test_id: str) -> None:
+    """Both are answered alike, and there is one rating a sound."""
+    asked = begin(client, test_id)
+    with ThreadPoolExecutor(4) as pool:
+        sent = [
+            pool.submit(
+                client.post, f"/listening/{test_id}/question", data=whole(asked, str(value)), follow_redirects=False
+            )
+            for value in (10, 20, 30, 40)
+        ]
+    assert {each.result().status_code for each in sent} == {303}
+    assert kept(database) == 6
+    with database.transaction() as session:
+        assert len(set(session.scalars(select(Rating.value)))) == 1
+
+
+def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
+    """An address begins as often an hour as it may upload; the refusal says when it may again."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "acr", clips=1)
+    codes = []
+    for _ in range(61):
+        client.cookies.clear()
+        codes.append(client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False))
+    assert [code.status_code for code in codes] == [303] * 60 + [429]
+    assert "begin a test" in codes[-1].json()["detail"]
+    assert int(codes[-1].headers["retry-after"]) > 0

@@ -1,0 +1,241 @@
+"""Names as an attacker would use them: each file is refused, or waits for a moderator, and takes nothing of others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from support.pipeline.stats import draw_rows
+from support.server.ingest import CLIPS, UPLOADS, Service, make_file
+
+from codec_superb.base_codec.card import Card
+from codec_superb.server.database.models import Codec, Family, Submission
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names import catalogue
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Any:
+    """Pack drawn rows under a name, with fields of the card."""
+
+    def pack(codec: str, seed: int = 1, **fields: Any) -> bytes:
+        return make_file(draw_rows(seed, CLIPS), tmp_path, codec=codec, **fields)
+
+    return pack
+
+
+def listed(name: str) -> dict[str, Any]:
+    """Fields of a card of the catalogue but its name."""
+    return catalogue.cards()[name].model_dump(exclude={"name"})
+
+
+def status(service: Service, data: bytes, account: str | None = "ann") -> str:
+    """Send a file that is stored, and return what becomes of it."""
+    answer = service.send(data, account=account)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["status"])
+
+
+def accept(service: Service, identity: str, reason: str = "") -> None:
+    """Decide as a moderator does."""
+    with service.database.transaction(write=True) as session:
+        decide(session, identity, "accept", reason, actor="moderator")
+
+
+class TestTitles:
+    """What stands over a page, in a table and beside every point."""
+
+    def test_one_that_defaces(self, service: Service, packed: Any) -> None:
+        """Refused with the place; 5,000 letters made every page of the family 74,206 pixels wide."""
+        for number, title in enumerate(("x" * 5000, "\u200b", "O" + "\u0335\u0353\u0310" * 6, "a \u202ekcab")):
+            problems = service.problems(packed(f"defaced_{number}", title=title))
+            assert "submission.json: codec.title" in [problem["path"] for problem in problems], title
+
+    @pytest.mark.parametrize("title", ["Opus 12 kbps", "Οpus 12 kbps", "OPUS I2 KBPS", "opus_12k", "Opus l2 kbps"])
+    def test_that_of_the_catalogue(self, service: Service, packed: Any, title: str) -> None:
+        """Nobody else's codec is called as one of the catalogue, nor so that one could not tell."""
+        answer = service.send(packed("mine_of_me", title=title))
+        assert answer.status_code == 409
+        (problem,) = answer.json()["problems"]
+        assert problem["path"] == "submission.json: codec.title"
+        assert "opus_12k" in answer.json()["detail"]
+
+    def test_that_of_another_account(self, service: Service, packed: Any) -> None:
+        """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's."""
+        assert status(service, packed("wren_1k", title="Wren at 1 kbps")) == "self-reported"
+        for title in ("Wren at 1 kbps", "Ԝren at l kbps", "wren_1k"):
+            assert service.send(packed("robin_1k", title=title), account="bob").status_code == 409, title
+        assert status(service, packed("wren_1k", seed=2, title="Wren at 1 kbps")) == "self-reported"
+        assert service.send(packed("wren_lk", title="Another"), account="bob").status_code == 409
+
+    def test_what_was_never_public_takes_nothing(self, service: Service, packed: Any) -> None:
+        """A file that waits keeps neither title nor name from others, and cannot become public after them."""
+        first = service.send(packed("tern_1k", title="Tern"), account=None).json()
+        assert first["status"] == "pending"
+        assert status(service, packed("tern_lk", title="Tern")) == "self-reported"
+        with pytest.raises(Exception, match="looks like that of the codec tern_lk"):
+            accept(service, first["id"])
+
+
+class TestFamilies:
+    """A family is a curve of the charts; it belongs to who opened it."""
+
+    def test_another_asks(self, service: Service, packed: Any) -> None:
+        """Held with the reason; to accept it is the permission, for what follows too."""
+        assert status(service, packed("crane_1k", family="crane", title="Crane 1")) == "self-reported"
+        assert status(service, packed("crane_2k", family="crane", title="Crane 2")) == "self-reported"
+        answer = service.send(packed("heron_1k", family="crane", title="Heron 1"), account="bob").json()
+        (warning,) = answer["warnings"]
+        assert (answer["status"], warning["kind"]) == ("held", "family")
+        assert "joins the family crane of ann" in warning["text"]
+        assert service.client.get(f"{UPLOADS}/{answer['id']}").status_code == 404
+        accept(service, answer["id"])
+        assert service.client.get(f"{UPLOADS}/{answer['id']}").status_code == 200
+        assert status(service, packed("heron_2k", family="crane", title="Heron 2"), "bob") == "self-reported"
+        with service.database.transaction() as session:
+            family = session.scalars(select(Family).where(Family.name == "crane")).one()
+            assert family.owner is not None
+            assert family.owner.name == "ann"
+
+    def test_one_that_looks_the_same(self, service: Service, packed: Any) -> None:
+        """Two curves with one name to the eye are refused."""
+        assert status(service, packed("stork_1k", family="stork")) == "self-reported"
+        answer = service.send(packed("other_1k", family="st0rk"), account="bob")
+        assert answer.status_code == 409
+        assert "the family stork" in answer.json()["detail"]
+        assert service.send(packed("another_1k", family="0pus"), account="bob").status_code == 409
+
+    def test_that_of_the_catalogue(self, service: Service, packed: Any) -> None:
+        """It waits for a moderator, whose permission is for that account."""
+        answer = service.send(packed("swift_1k", family="opus")).json()
+        assert (answer["status"], answer["warnings"][0]["text"][:46]) == (
+            "held", "swift_1k joins the family opus of the catalogu",
+        )  # fmt: skip
+
+
+class TestCatalogue:
+    """Names of the catalogue: for everybody, with its card, and nobody's."""
+
+    def test_another_card(self, service: Service, packed: Any) -> None:
+        """Each field that differs is named; the title of an advertisement is not shown under ``opus_12k``."""
+        fields = listed("opus_16k") | {"title": "The best codec", "homepage": "https://example.org/buy"}
+        problems = service.problems(packed("opus_16k", **fields))
+        assert {problem["path"].rpartition(".")[2] for problem in problems} == {"title", "homepage"}
+        settings = listed("opus_16k")["settings"] | {"bit_rate": 64000}
+        (problem,) = service.problems(packed("opus_16k", **listed("opus_16k") | {"settings": settings}))
+        assert problem["path"] == "submission.json: codec.settings"
+
+    def test_it_stays_nobodys(self, service: Service, packed: Any) -> None:
+        """Whoever sends it first owns nothing, another's results do not replace it unasked, nor any a verified one."""
+        fields = listed("opus_16k") | {"version": "another libopus"}
+        first = service.send(packed("opus_16k", **fields)).json()
+        assert first["status"] == "self-reported"
+        second = service.send(packed("opus_16k", seed=2, **fields), account="bob").json()
+        assert (second["status"], second["version"]) == ("held", 2)
+        assert "in front of the results of ann" in second["warnings"][0]["text"]
+        with service.database.transaction(write=True) as session:
+            assert session.scalars(select(Codec.owner_id).where(Codec.name == "opus_16k")).one() is None
+            decide(session, first["id"], "verify", "", actor="moderator")
+        third = service.send(packed("opus_16k", seed=3, **fields), account="bob").json()
+        assert third["status"] == "self-reported"
+        for path, names in (("leaderboard", ("submission",)), ("codecs/opus_16k", ("submission", "submission"))):
+            found = service.client.get(f"/api/v1/{path}").json()
+            if path == "leaderboard":
+                (found,) = [row for row in found["rows"] if row["codec"] == "opus_16k"]
+            for name in names:
+                found = found[name]
+            assert found == first["id"], path
+
+    def test_a_look_alike(self, service: Service, packed: Any) -> None:
+        """An own name that one could take for one of the catalogue is refused."""
+        answer = service.send(packed("opus_l6k", title="Mine"))
+        assert answer.status_code == 409
+        assert answer.json()["problems"][0]["path"] == "submission.json: codec.name"
+
+    def test_every_card_can_be_sent(self) -> None:
+        """The card of each codec of the catalogue is the catalogue's, read from a file as well."""
+        for card in catalogue.cards().values():
+            assert list(catalogue.differences(Card.model_validate_json(card.model_dump_json()))) == [], card.name
+
+
+class TestSentAgain:
+    """The same bytes, from somebody else or after a decision."""
+
+    def test_with_a_token_after_without(self, service: Service, packed: Any) -> None:
+        """It goes through as new and is the account's, name included; a third one changes nothing."""
+        data = packed("lark_1k")
+        first = service.send(data, account=None).json()
+        assert first["status"] == "pending"
+        answer = service.send(data, account="bob")
+        assert (answer.status_code, answer.json()["status"]) == (201, "self-reported")
+        assert (answer.json()["id"], answer.json()["version"]) == (first["id"], 1)
+        with service.database.transaction() as session:
+            stored = session.get_one(Submission, first["id"])
+            assert (stored.account and stored.account.name, stored.codec.owner_id) == ("bob", stored.account_id)
+        assert service.client.get(f"{UPLOADS}/{first['id']}").status_code == 200
+        assert service.send(data, account="ann").status_code == 200
+        service.stored()
+
+    def test_after_a_rejection(self, service: Service, packed: Any) -> None:
+        """The receipt says why, and the name is nowhere."""
+        data = packed("rude_words_1k")
+        first = service.send(data, account=None).json()
+        with service.database.transaction(write=True) as session:
+            decide(session, first["id"], "reject", "a rude name", actor="moderator")
+        again = service.send(data)
+        assert (again.status_code, again.json()["status"], again.json()["reason"]) == (200, "withdrawn", "a rude name")
+        assert service.client.get("/api/v1/codecs/rude_words_1k/history").status_code == 404
+
+
+class TestCredits:
+    """Titles, licences and citations of datasets are the board's."""
+
+    def test_the_file_does_not_say_what_a_dataset_is(self, service: Service, tmp_path: Path) -> None:
+        """Neither over the results, nor in a BibTeX entry that runs a command, nor beside a sample."""
+        about = {
+            "title": "LibriSpeech test-clean", "licence": "mine alone", "homepage": "https://example.org/evil",
+            "citation": "@misc{x, note = {\\write18{rm -rf ~}}}",
+        }  # fmt: skip
+        data = make_file(draw_rows(1, CLIPS), tmp_path, codec="credit_1k", about=about, samples=1)
+        answer = service.send(data).json()
+        assert answer["status"] == "self-reported"
+        paths = (
+            "/codecs/credit_1k", "/api/v1/codecs/credit_1k", f"/submissions/{answer['id']}",
+            f"{UPLOADS}/{answer['id']}", "/api/v1/codecs/credit_1k/figures/distribution?category=speech&metric=pesq",
+        )  # fmt: skip
+        for path in paths:
+            text = service.client.get(path, headers={"accept": "text/html, application/json"}).text
+            for word in ("LibriSpeech", "mine alone", "evil", "write18", "by the test"):
+                assert word not in text, (path, word)
+        body = service.client.get(f"{UPLOADS}/{answer['id']}").json()
+        assert body["document"]["datasets"][0]["title"] == "Mini"
+        assert body["document"]["samples"][0]["licence"] == "CC0-1.0"
+
+    def test_those_of_custom_ones_are_the_submitters_words(self, service: Service, tmp_path: Path) -> None:
+        """And said to be."""
+        about = {"location": "clips", "category": "speech", "title": "My clips"}
+        rows = draw_rows(1, CLIPS, dataset="mine", categories=("speech",))
+        answer = service.send(make_file(rows, tmp_path, codec="words_1k", about=about)).json()
+        assert answer["custom"]
+        page = service.client.get(f"/submissions/{answer['id']}").text
+        assert 'My clips <span class="quiet">(as the submitter says)</span>' in page
+
+    def test_the_account_is_named_whatever_the_file_says(self, service: Service, packed: Any) -> None:
+        """On the board, in its exports, on the page and in the API, with the file's own words beside it."""
+        identity = service.send(packed("named_1k"), account="bob").json()["id"]
+        (row,) = service.client.get("/api/v1/leaderboard?search=named_1k").json()["rows"]
+        assert (row["submitter"], row["submitter_in_file"]) == ("bob", "Ann")
+        assert (row["source"], row["source_label"]) == ("self-reported", "self-reported by bob")
+        detail = service.client.get(f"{UPLOADS}/{identity}").json()
+        assert (detail["submitter"], detail["submitter_in_file"]) == ("bob", "Ann")
+        version = service.client.get("/api/v1/codecs/named_1k").json()["submission"]
+        assert (version["submitter"], version["submitter_in_file"]) == ("bob", "Ann")
+        assert "from bob" in service.client.get("/codecs/named_1k").text
+        csv = service.client.get("/api/v1/leaderboard.csv?search=named_1k").text
+        assert "self-reported by bob" in csv
+        assert (
+            'from bob <span class="quiet">(in the file: “Ann”)</span>'
+            in service.client.get(f"/submissions/{identity}").text
+        )

@@ -1,0 +1,68 @@
+"""Titles that would take more than their own row, or could be taken for another, are refused with what they hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.profile import examples
+
+from codec_superb.base_codec import registry
+from codec_superb.pipeline.submission.titles import TITLE_LIMIT, title_fault
+
+ZALGO = "O" + "\u0335\u0353\u0310" * 5 + "pus"
+
+
+@pytest.mark.parametrize(
+    ("title", "word"),
+    [
+        ("", "blank"),
+        (" \t ", "blank"),
+        ("x" * 81, "81"),
+        ("two\nlines", "U+000A"),
+        ("tab\tbed", "U+0009"),
+        ("zero\u200bwidth", "U+200B ZERO WIDTH SPACE"),
+        ("joined\u200d", "U+200D"),
+        ("soft\u00adhyphen", "U+00AD"),
+        ("turned \u202eback", "U+202E"),
+        ("mark\u200f", "U+200F"),
+        ("no\u00a0break", "U+00A0"),
+        ("line\u2028end", "U+2028"),
+        ("filler\u3164", "U+3164 HANGUL FILLER"),
+        ("selector\ufe0f", "U+FE0F"),
+        ("own \ue000", "U+E000"),
+        ("e\u0301lan", "e\\u0301lan"),
+        (ZALGO, "combining marks"),
+        (" space", "' space'"),
+        ("two  spaces", "'two  spaces'"),
+    ],
+)
+def test_what_is_refused(title: str, word: str) -> None:
+    """The fault names the limit or the letter."""
+    fault = title_fault(title)
+    assert fault is not None
+    assert word in " ".join(fault)
+
+
+@pytest.mark.parametrize(
+    "title", ["Opus 12 kbps", "é", "音声コーデック", "เสียงพูด ชื่อ", "кодек речи", "مرحبا", "A–B (½), 44.1 kHz/🎵"]
+)
+def test_what_is_taken(title: str) -> None:
+    """Any script is."""
+    assert title_fault(title) is None
+
+
+def test_the_catalogue_keeps_to_it() -> None:
+    """So that its codecs can be submitted."""
+    titles = {name: registry.card(name).title for name in registry.names()}
+    assert {name: fault for name, title in titles.items() if (fault := title_fault(title))} == {}
+
+
+@given(st.text(max_size=100))
+@examples(200)
+def test_whatever_is_taken_is_one_line(title: str) -> None:
+    """A title that passes is printed as it is, in one line of at most 80 characters."""
+    if title_fault(title) is None:
+        assert title.isprintable()
+        assert 0 < len(title) <= TITLE_LIMIT
+        assert title.splitlines() == [title]

@@ -1,0 +1,229 @@
+"""The worker runs submissions again: honest ones are verified, forged ones held, the job of a killed one goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+from support.pipeline.runs import speech_folder
+from support.pipeline.stats import sha
+from support.pipeline.verified import forged, packed, raised
+from support.server.board import make_submission
+from support.server.serving import PROGRAM
+from support.timing import wait_for
+
+from codec_superb.cli.main import call
+from codec_superb.cli.verification.handlers import HANDLERS
+from codec_superb.cli.verification.verify_job import FOLDER
+from codec_superb.cli.verification.worker import Context, work
+from codec_superb.data_manifests.catalogue import load_manifest
+from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
+from codec_superb.server.database.models import Attestation, Submission, VerificationJob, VerificationKey, now
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import submission_path
+from codec_superb.server.verification.jobs import SILENCE, enqueue
+
+CLIPS = 4
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """Run Opus on a state of ``mini`` with four short clips, in a home of these tests."""
+    root = tmp_path_factory.mktemp("verified")
+    place = root / "home" / "datasets" / "mini"
+    speech_folder(place, CLIPS, seconds=0.5)
+    records = [
+        ClipRecord(
+            id=f"mini/{file.stem}", path=file.name, category="speech", licence="CC0-1.0", attribution="by the test",
+            sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+        )
+        for file in sorted(place.glob("*.wav"))
+    ]  # fmt: skip
+    version = load_manifest("mini").version
+    index = DatasetIndex(name="mini", manifest_version=version, root=".", clips=0, manifest_hash=sha(""))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEC_SUPERB_HOME", str(root / "home"))
+        write_clip_list(place, index, records)
+        (outcome,) = resynthesise(["opus_6k"], ["mini"], out=root / "runs", device="cpu", workers=1)
+        score([outcome.path], metrics=["mel"], workers=1)
+        yield RunFolder(outcome.path)
+
+
+def stored(database: Database, settings: Settings, file: Path, codec: str = "opus_6k") -> str:
+    """Store a file as a self-reported submission, and queue it; return the id."""
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    settings.files.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, submission_path(settings, digest))
+    with database.transaction(write=True) as session:
+        identity = make_submission(session, codec, file_sha256=digest)
+        enqueue(session, identity, "verify", clips=0)
+    return identity
+
+
+def look(database: Database, identity: str) -> tuple[Submission, VerificationJob]:
+    """Read a submission and its job."""
+    with database.transaction() as session:
+        job = session.scalars(select(VerificationJob).where(VerificationJob.submission_id == identity)).one()
+        return session.get_one(Submission, identity), job
+
+
+def context_of(database: Database, settings: Settings) -> Context:
+    """Work as one process."""
+    return Context(database, settings, "cpu", 1)
+
+
+def _renamed(name: str) -> Callable[[RunFolder, Path], Path]:
+    def pack_renamed(run: RunFolder, out: Path) -> Path:
+        copy = RunFolder(out.with_suffix("") / "mini")
+        info = run.info()
+        copy.write_info(info.model_copy(update={"card": info.card.model_copy(update={"name": name})}))
+        copy.write_rows(run.rows(), list(info.metrics))
+        return packed(copy, out)
+
+    return pack_renamed
+
+
+def _better(row: ClipRow) -> ClipRow:
+    return raised("mel", -0.05)(row)
+
+
+def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
+    """Honest: verified and signed by the board. Forged: held. Unknown code, even named as a file: never run."""
+    own = tmp_path / "mine.py"
+    own.write_text(f"open({str(tmp_path / 'was_run')!r}, 'w')\n")
+    clip = next(row.clip for row in run.rows())
+    honest = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    bad = stored(database, settings, forged(run, tmp_path / "forged.zip", [clip], _better))
+    closed = stored(database, settings, _renamed("mine.py")(run, tmp_path / "closed.zip"), "mine")
+    assert work(context_of(database, settings), HANDLERS, once=True) == 3
+    submission, job = look(database, honest)
+    assert (submission.status, submission.decided_by, job.state, job.outcome) == (
+        "verified", "the board", "done", "agrees",
+    )  # fmt: skip
+    submission, job = look(database, bad)
+    assert (submission.status, job.outcome) == ("held", "differs")
+    assert job.message.startswith(f"mini, {clip}: mel: ")
+    assert submission.reason is not None
+    assert job.message in submission.reason
+    submission, job = look(database, closed)
+    assert (submission.status, submission.decided, job.outcome) == ("self-reported", None, "cannot run")
+    assert "mine.py is no codec of the catalogue" in job.message
+    assert not (tmp_path / "was_run").exists()
+    with database.transaction() as session:
+        (key,) = session.scalars(select(VerificationKey)).all()
+        signed = session.scalars(select(Attestation)).all()
+    assert {row.submission_id: row.agrees for row in signed} == {honest: True, bad: False}
+    for row in signed:
+        check_signature(read_attestation(json.dumps(row.document).encode()), key.public_key)
+        assert row.document["statement"]["nonce"] == look(database, row.submission_id)[1].nonce
+    assert list((settings.storage / FOLDER).iterdir()) == []
+
+
+def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
+    """SIGKILL while it works: after its silence another process takes the job over and ends it."""
+    identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    arguments = ["verify-worker", "--once", "--device", "cpu", "--workers", "1", "--storage", str(settings.storage)]
+    program = [sys.executable, "-c", PROGRAM, *arguments, "--database", settings.database_url]
+    with subprocess.Popen(program, start_new_session=True, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: look(database, identity)[1].state == "running", "the worker never claimed the job")
+        os.killpg(process.pid, signal.SIGKILL)
+    _, left = look(database, identity)
+    assert (left.state, left.attempts, left.finished) == ("running", 1, None)
+    assert work(context_of(database, settings), HANDLERS, once=True) == 0
+    with database.transaction(write=True) as session:
+        session.execute(update(VerificationJob).values(heartbeat=now() - SILENCE - timedelta(seconds=1)))
+    assert work(context_of(database, settings), HANDLERS, once=True) == 1
+    submission, job = look(database, identity)
+    assert (submission.status, job.outcome, job.attempts) == ("verified", "agrees", 2)
+
+
+def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
+    """Three faults end a job with the reason; Ctrl-C puts it back as it was, and ends the worker."""
+    with database.transaction(write=True) as session:
+        identity = make_submission(session)
+        enqueue(session, identity, "verify", clips=None)
+
+    def interrupted(_context: Context, _job: VerificationJob) -> None:
+        raise KeyboardInterrupt
+
+    def faulty(_context: Context, _job: VerificationJob) -> None:
+        raise OSError("no space left on device")
+
+    with pytest.raises(KeyboardInterrupt):
+        work(context_of(database, settings), {"verify": interrupted}, once=True)
+    assert (look(database, identity)[1].state, look(database, identity)[1].attempts) == ("queued", 0)
+    assert work(context_of(database, settings), {"verify": faulty}, once=True) == 3
+    _, job = look(database, identity)
+    assert (job.state, job.attempts) == ("failed", 3)
+    assert "no space left" in job.message
+
+
+def test_every_accepted_one_where_the_setting_says_so(database: Database, settings: Settings) -> None:
+    """Self-reported ones are queued once; held, verified and custom ones are not, nor any without the setting."""
+    with database.transaction(write=True) as session:
+        wanted = make_submission(session, "opus_6k")
+        for number, status in enumerate(("held", "verified", "pending", "withdrawn")):
+            make_submission(session, f"other_{number}", status=status)
+    seen: list[str] = []
+
+    def note(context: Context, job: VerificationJob) -> None:
+        from codec_superb.server.verification.jobs import finish
+
+        seen.append(job.submission_id)
+        with context.database.transaction(write=True) as session:
+            finish(session, job, context.worker, "cannot run", "")
+
+    assert work(context_of(database, settings), {"verify": note}, once=True) == 0
+    eager = settings.model_copy(update={"verify_accepted": True})
+    for _ in range(2):
+        work(context_of(database, eager), {"verify": note}, once=True)
+    assert seen == [wanted]
+
+
+def test_maintainers_commands(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a key to a verified row on the command line: key, verify, attestation, checked offline; each exit code."""
+    honest, bad = packed(run, tmp_path / "h.zip"), tmp_path / "f.zip"
+    forged(run, bad, [row.clip for row in run.rows()], _better)
+    identity = stored(database, settings, honest)
+    board = ["--database", settings.database_url, "--storage", str(settings.storage)]
+    key, signed, again = str(tmp_path / "key"), str(tmp_path / "signed.json"), str(tmp_path / "again")
+    assert call(["admin", "key", "create", "Mai", "--out", key, *board]) == 0
+    public = capsys.readouterr().out.strip()
+    here = ["--device", "cpu", "--workers", "1", "--runs", again]
+    assert call(["verify", str(honest), "--key", key, "--out", signed, *here]) == 0
+    assert "opus_6k: agrees: run again 4 of 4 clips of mini; 4 sound the same" in capsys.readouterr().out
+    assert call(["verify", str(bad), *here]) == 1
+    assert capsys.readouterr().out.count("mel: ") == CLIPS
+    assert call(["verify", str(tmp_path / "none.zip")]) == 2
+    assert call(["verify", str(honest), "--attestation", signed, "--key", public]) == 0
+    assert call(["verify", str(bad), "--attestation", signed, "--key", public]) == 2
+    assert call(["verify", "--attestation", signed, "--key", "A" * 43 + "="]) == 2
+    assert call(["admin", "verify", "add", signed, *board]) == 0
+    assert look(database, identity)[0].status == "verified"
+    assert call(["admin", "verify", "add", signed, *board]) == 2
+    assert call(["admin", "verify", "enqueue", identity, "--clips", "2", *board]) == 0
+    capsys.readouterr()
+    assert call(["admin", "verify", "list", "--json", *board]) == 0
+    assert [entry["state"] for entry in json.loads(capsys.readouterr().out)] == ["queued"]
+    assert call(["admin", "key", "list", "--json", *board]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert (listed["name"], listed["public_key"]) == ("Mai", public)
+    assert call(["admin", "key", "revoke", listed["fingerprint"][:10], *board]) == 0

@@ -1,0 +1,33 @@
+"""Renders a past state of the board."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.web.site.board.choices import BoardView
+from codec_superb.web.site.board.paging import page_links
+from codec_superb.web.site.page import PageContext, render
+
+
+def snapshot_page(
+    view: BoardView, page_context: PageContext, at: datetime, sha256: str, bibtex: str, taken_back: Collection[str]
+) -> str:
+    """Render one page of a category; ``taken_back`` names codecs whose results are no longer public."""
+    return render(
+        "snapshot.html.j2",
+        page_context,
+        view=view,
+        revision=view.revision,
+        categories=CATEGORIES,
+        at=at,
+        sha256=sha256,
+        bibtex=bibtex,
+        taken_back=taken_back,
+        links=page_links(
+            view.state.page,
+            -(-view.total // view.page_size),
+            lambda page: f"/snapshots/{view.revision}?category={view.state.category}&page={page}",
+        ),
+    )
