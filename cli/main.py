@@ -2,7 +2,7 @@
 
 Exit codes: 0 everything requested was done; 2 it could not be started (wrong name, missing file, bad option);
 3 it ran, and some clips failed or a file has faults; 130 stopped by Ctrl-C (128 + SIGINT, as in POSIX shells);
-1 a fault of this program; of ``verify``, that a file differs.
+1 a fault of this program.
 
 Only the standard library is imported before Ctrl-C is handled: importing the commands takes a tenth of a second, and
 an interrupt during that time must not show a traceback. Errors are imported when there is one.

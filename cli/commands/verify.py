@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.verification.attestation import Attestation
     from codec_superb.pipeline.verification.statement import Statement
 
-DIFFERS = 1
-"""Exit code where a number did not come out as submitted."""
+DIFFERS = 3
+"""Exit code of a file with faults: here a number did not come out as submitted."""
 
 
 def command(

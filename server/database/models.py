@@ -9,8 +9,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, case
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    case,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
 
 from codec_superb.server.database.base import Base, now
 from codec_superb.server.database.history import BoardChange
@@ -192,10 +202,19 @@ COUNTED = NAMED & (Submission.condition == "")
 """Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
 SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 """Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
-STANDING = (case((Codec.owner_id.is_(None) & (Submission.status == "verified"), 1), else_=0), Submission.version)
-"""Order of a codec's public submissions, joined with the codec, in which the last one stands for it: the newest.
 
-Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later."""
+
+def standing(status: InstrumentedAttribute[str]) -> tuple[ColumnElement[Any], ...]:
+    """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
+
+    Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later;
+    ``status`` is that of now, or of a moment.
+    """
+    return case((Codec.owner_id.is_(None) & (status == "verified"), 1), else_=0), Submission.version.expression
+
+
+STANDING = standing(Submission.status)
+"""The order of now."""
 
 
 class Result(Base):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, BoardChange, Codec, Submission
+from codec_superb.server.database.models import PUBLIC, BoardChange, Codec, Submission, standing
 
 
 class CountedThen(NamedTuple):
@@ -40,7 +40,7 @@ def first_revision(session: Session) -> int | None:
 
 
 def counted_at(session: Session, revision: int) -> list[CountedThen]:
-    """Find the newest submission of every codec that was public at ``revision``, by the codec's name.
+    """Find the submission that stood for every codec and was public at ``revision``, by the codec's name.
 
     Those on datasets of the benchmark and without a condition, as on the board.
     """
@@ -57,8 +57,8 @@ def counted_at(session: Session, revision: int) -> list[CountedThen]:
         .join(Submission, Submission.id == BoardChange.submission_id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
-        # the last one of a codec stays in the dict: its newest version that counted
-        .order_by(Submission.codec_id, Submission.version)
+        # the last one of a codec stays in the dict
+        .order_by(Submission.codec_id, *standing(BoardChange.status))
     )
     found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
     return [found[codec] for codec in sorted(found)]

@@ -67,6 +67,18 @@ def test_a_state_stays_as_it_was_whatever_happens_later(client: TestClient, data
     assert codecs(snapshot(client, 7)) == [(row["codec"], row["rank"]) for row in rows]
 
 
+def test_what_stood_in_front_then_stands_in_front(client: TestClient, database: Database) -> None:
+    """Verified results of a name that nobody owns stay in front of what came later, in states as on the board."""
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "opus_12k", 12.0, 0.7, owner=None)  # revision 1
+        decide(session, first, "verify", "", actor="m")  # 2
+        later = make_submission(session, "opus_12k", 12.0, 0.8, owner=None)  # 3
+        decide(session, first, "withdraw", "a mistake", actor="m")  # 4
+    board = client.app.state.board  # type: ignore[attr-defined]  # Starlette's application
+    assert board.refresh().revision == 4
+    assert [snapshot(client, n)["submissions"][0]["submission"] for n in (2, 3, 4)] == [first, first, later]
+
+
 def test_the_page_cites_and_says_what_is_no_longer_public(client: TestClient, database: Database) -> None:
     """Of results that were taken back the name stays, not what their sender wrote; categories have tabs."""
     with database.transaction(write=True) as session:
