@@ -24,7 +24,7 @@ Document = Mapping[str, Any]
 
 def credited(session: Session, document: Document) -> dict[str, Any]:
     """Return a stored document with the registered words about its datasets and samples; a custom one as it is."""
-    if document["kind"] == "custom":
+    if document.get("kind") == "custom":  # absent from what was stored before there were custom ones
         return dict(document)
     rows = _rows(session, document)
     return {

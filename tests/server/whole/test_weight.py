@@ -13,7 +13,7 @@ from support.timing import PATIENCE_S
 
 LIMIT = 150_000
 """Bytes of a page with its scripts and styles, as they travel, besides plotly."""
-API_LIMIT = 180_000
+API_LIMIT = 240_000
 """Bytes of the page that describes each path and schema of the API."""
 _ASSET = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 _PAIR = f"codec={CODECS[0]}&codec={CODECS[1]}"
