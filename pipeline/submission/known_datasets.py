@@ -50,7 +50,8 @@ def length_of(clip: Clip) -> KnownClip:
         header = read_header(clip.path)
     except OSError:
         header = None
-    return KnownClip(clip.category, *(header or (None, None)), cluster=clip.cluster, slice=clip.slice)
+    rate, samples = header or (None, None)
+    return KnownClip(clip.category, rate, samples, cluster=clip.cluster, slice=clip.slice)
 
 
 def facts_of(clip: Clip) -> KnownClip:
