@@ -63,7 +63,7 @@ def command(
     workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run drawn clips of a submission again and say what differs; exit 0: agrees, 1: differs, 2: cannot be run."""
+    """Run drawn clips of a submission again and say what differs; exit 0: agrees, 3: differs, 2: cannot be run."""
     if attestation is not None:
         _check(attestation, file, key, server, as_json=as_json)
         return

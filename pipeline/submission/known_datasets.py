@@ -45,12 +45,13 @@ def _lengths(name: str, manifest_hash: str) -> Mapping[str, KnownClip]:
 
 
 def length_of(clip: Clip) -> KnownClip:
-    """Return category, rate and length of a clip by the header of its file; the latter None where it states none."""
+    """Return what is known of a clip without its sound; rate and length by its header, None where it states none."""
     try:
         header = read_header(clip.path)
     except OSError:
         header = None
-    return KnownClip(clip.category, *(header or (None, None)))
+    rate, samples = header or (None, None)
+    return KnownClip(clip.category, rate, samples, cluster=clip.cluster, slice=clip.slice)
 
 
 def facts_of(clip: Clip) -> KnownClip:
@@ -61,13 +62,13 @@ def facts_of(clip: Clip) -> KnownClip:
     try:
         audio, rate = load_mono(clip)
     except AudioFileError:
-        return KnownClip(clip.category)
-    sound = fingerprint(as_sample(audio, rate), rate)
-    return KnownClip(clip.category, rate, int(audio.size), undefined_by_reference(audio, rate), sound)
+        return KnownClip(clip.category, cluster=clip.cluster, slice=clip.slice)
+    sound, undefined = fingerprint(as_sample(audio, rate), rate), undefined_by_reference(audio, rate)
+    return KnownClip(clip.category, rate, int(audio.size), undefined, sound, clip.cluster, clip.slice)
 
 
 def facts_of_dataset(dataset: Dataset, *, metrics: bool = True) -> KnownDataset:
-    """Return what a board keeps of a dataset; without ``metrics`` categories, rates and lengths alone."""
+    """Return what a board keeps of a dataset; without ``metrics`` nothing that follows from its sound."""
     of = facts_of if metrics else length_of
     return KnownDataset(dataset.manifest_hash, {clip: of(dataset.clip(clip)) for clip in dataset.clip_ids()})
 

@@ -1,4 +1,4 @@
-"""Checks against what this side knows of the datasets: their clips, lengths, sound, and where metrics have a meaning.
+"""Checks against what this side knows of the datasets: clips, clusters, lengths, sound, and where metrics have values.
 
 Nothing that follows from the reference alone is taken from the file. Of a custom dataset nobody here knows anything:
 its numbers have absolute bounds.
@@ -18,6 +18,7 @@ from codec_superb.pipeline.tables.rows import ClipRow
 
 _AGAIN = "run again with this dataset; rows are not edited by hand"
 _PACK = "pack the runs again with this version"
+_LABELS = "run again with this version, which takes both from the dataset; a table of an earlier layout lacks them"
 RATES = (1_000, 1_000_000)
 """Hz that any clip may have."""
 _PCM_BITS = 2 * 32
@@ -90,12 +91,21 @@ def _check_dataset(
         if clip is None or clip.category != row.category:
             expected = f"a clip of {dataset.name}" if clip is None else f"category {clip.category}"
             findings.add(place, expected, row.category, "run again with this dataset")
-        elif row.status == "ok":
+            continue
+        _check_labels(row, clip, place, findings)
+        if row.status == "ok":
             _check_length(row, clip, place, findings)
             if clean:
                 _check_meaning(row, clip, place, findings)
     if clean:
         _check_share(dataset.name, rows, here.clips, lossless=submission.codec.kind == "lossless", findings=findings)
+
+
+def _check_labels(row: ClipRow, clip: KnownClip, place: str, findings: Findings) -> None:
+    """Expect cluster and slice of the dataset, failed or not: with clusters split up, intervals are too narrow."""
+    for name, want, got in (("cluster", clip.cluster, row.cluster), ("slice", clip.slice, row.slice)):
+        if want is not None and got != want:
+            findings.add(f"{place}: {name}", f"the {name} that the dataset gives its clip", got or "none", _LABELS)
 
 
 def _check_length(row: ClipRow, clip: KnownClip, place: str, findings: Findings) -> None:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from codec_superb.metrics.table import Category
 
-FORMAT = 2
-"""Of the kept form; 1 was clip id to category."""
+FORMAT = 3
+"""Of the kept form; 1 was clip id to category, 2 had no clusters."""
+_FORMER = 2
 
 
 class KnownClip(NamedTuple):
@@ -26,6 +27,10 @@ class KnownClip(NamedTuple):
     """Metrics that have no meaning on it whatever a codec makes of it."""
     sound: bytes | None = None
     """Its fingerprint (:mod:`codec_superb.pipeline.submission.facts.fingerprint`)."""
+    cluster: str | None = None
+    """Id of what makes clips alike (:mod:`codec_superb.data_manifests.clusters`), '' for a clip on its own."""
+    slice: str | None = None
+    """Recording condition, '' for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class KnownDataset:
 
     def missing_facts(self) -> str:
         """Return in words what is not known of some clip; '' where everything is."""
-        words = {"samples": "lengths", "undefined": "where metrics are undefined", "sound": "sound"}
+        words = {"samples": "lengths", "undefined": "where metrics are undefined", "sound": "sound",
+                 "cluster": "clusters"}  # fmt: skip
         absent = [word for name, word in words.items() if any(getattr(c, name) is None for c in self.clips.values())]
         return ", ".join(absent)
 
@@ -57,9 +63,9 @@ def dump_clips(clips: Mapping[str, KnownClip]) -> bytes:
 
 
 def load_clips(data: bytes) -> dict[str, KnownClip]:
-    """Read what :func:`dump_clips` wrote, or its form 1, whose facts are not known."""
+    """Read what :func:`dump_clips` wrote, or an earlier form, which lacks facts: they are not known."""
     found: dict[str, Any] = json.loads(data)
-    if found.get("format") != FORMAT:
+    if found.get("format") not in (_FORMER, FORMAT):
         return {name: KnownClip(category) for name, category in found.items()}
     return {name: _clip(*entry) for name, entry in found["clips"].items()}
 
@@ -75,16 +81,19 @@ def shipped_clips(name: str) -> dict[str, KnownClip]:
 def _entry(clip: KnownClip) -> list[Any]:
     undefined = None if clip.undefined is None else sorted(clip.undefined)
     sound = None if clip.sound is None else base64.b64encode(clip.sound).decode()
-    return [clip.category, clip.sampling_rate, clip.samples, undefined, sound]
+    return [clip.category, clip.sampling_rate, clip.samples, undefined, sound, clip.cluster, clip.slice]
 
 
 def _clip(
-    category: Category, rate: int | None, samples: int | None, undefined: list[str] | None, sound: str | None
-) -> KnownClip:
+    category: Category, rate: int | None, samples: int | None, undefined: list[str] | None, sound: str | None,
+    cluster: str | None = None, slice_: str | None = None,
+) -> KnownClip:  # fmt: skip
     return KnownClip(
         category,
         rate,
         samples,
         None if undefined is None else frozenset(undefined),
         None if sound is None else base64.b64decode(sound),
+        cluster,
+        slice_,
     )

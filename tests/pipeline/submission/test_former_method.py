@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from support.pipeline.stats import card, draw_rows, failed, write_run
-from support.pipeline.submissions import reseal, rewrite
+from support.pipeline.submissions import reseal, rewrite, to_first_layout
 
 from codec_superb.pipeline.submission.check import check, check_and_open
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.tables import strict_json
-from codec_superb.pipeline.tables.clips import FORMAT_KEY, clip_schema
 
 
 @pytest.mark.parametrize("method", ["expanded-percentile-1", "cluster-jackknife-1"])
@@ -23,13 +20,7 @@ def test_a_submission_of_an_earlier_method_is_taken_and_gets_intervals_of_this_o
     packed = pack([write_run(tmp_path, [*draw_rows(1, 12), failed("mini/broken")], card=card())], tmp_path / "a.zip")
 
     def older(members: dict[str, bytes]) -> None:
-        table = pq.read_table(io.BytesIO(members["clips.parquet"])).drop_columns(["cluster", "slice"])
-        out = io.BytesIO()
-        schema = clip_schema(json.loads(members["submission.json"])["metrics"], version="1")
-        with pq.ParquetWriter(out, schema, compression="none", store_schema=False, write_statistics=False) as writer:
-            writer.add_key_value_metadata({FORMAT_KEY: b"1"})
-            writer.write_table(table.cast(schema))
-        members["clips.parquet"] = out.getvalue()
+        to_first_layout(members)
         document = json.loads(members["submission.json"])
         document["bootstrap"]["method"] = method
         for entry in document["aggregates"]["datasets"]:

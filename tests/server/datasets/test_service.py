@@ -106,14 +106,18 @@ class TestBuiltin:
 
 def test_clips_are_packed_the_same_in_any_order() -> None:
     """Equal clips give equal bytes, and come back."""
-    whole = KnownClip("speech", 16000, 7, frozenset({"pesq", "f0corr"}), b"\x00\xff")
+    whole = KnownClip("speech", 16000, 7, frozenset({"pesq", "f0corr"}), b"\x00\xff", "0123456789ab", "")
     one, two = {"b": KnownClip("music"), "ä": whole}, {"ä": whole, "b": KnownClip("music")}
     assert pack_clips(one) == pack_clips(two)
     assert unpack_clips(pack_clips(one)) == one
 
 
 def test_clips_of_an_earlier_version_have_no_facts() -> None:
-    """Clip id to category, as it was kept before: the categories are known and nothing else."""
+    """Clip id to category, as it was kept first: nothing else is known. Later everything but clusters was."""
     old = zlib.compress(b'{"a": "music", "format": "speech"}')
     assert unpack_clips(old) == {"a": KnownClip("music"), "format": KnownClip("speech")}
-    assert KnownDataset(sha("x"), unpack_clips(old)).missing_facts() == "lengths, where metrics are undefined, sound"
+    missing = KnownDataset(sha("x"), unpack_clips(old)).missing_facts()
+    assert missing == "lengths, where metrics are undefined, sound, clusters"
+    former = unpack_clips(zlib.compress(b'{"format": 2, "clips": {"a": ["music", 8000, 7, [], "AA=="]}}'))
+    assert former == {"a": KnownClip("music", 8000, 7, frozenset(), b"\0")}
+    assert KnownDataset(sha("x"), former).missing_facts() == "clusters"

@@ -199,23 +199,15 @@ def test_every_accepted_one_where_the_setting_says_so(database: Database, settin
 def test_maintainers_commands(
     run: RunFolder, database: Database, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From a key to a verified row on the command line: key, verify, attestation, checked offline; each exit code."""
-    honest, bad = packed(run, tmp_path / "h.zip"), tmp_path / "f.zip"
-    forged(run, bad, [row.clip for row in run.rows()], _better)
+    """From a key to a verified row on the command line: key, attestation, its acceptance, the queue, revocation."""
+    honest = packed(run, tmp_path / "h.zip")
     identity = stored(database, settings, honest)
     board = ["--database", settings.database_url, "--storage", str(settings.storage)]
-    key, signed, again = str(tmp_path / "key"), str(tmp_path / "signed.json"), str(tmp_path / "again")
+    key, signed = str(tmp_path / "key"), str(tmp_path / "signed.json")
     assert call(["admin", "key", "create", "Mai", "--out", key, *board]) == 0
     public = capsys.readouterr().out.strip()
-    here = ["--device", "cpu", "--workers", "1", "--runs", again]
-    assert call(["verify", str(honest), "--key", key, "--out", signed, *here]) == 0
+    assert call(["verify", str(honest), "--key", key, "--out", signed, "--device", "cpu", "--workers", "1"]) == 0
     assert "opus_6k: agrees: run again 4 of 4 clips of mini; 4 sound the same" in capsys.readouterr().out
-    assert call(["verify", str(bad), *here]) == 1
-    assert capsys.readouterr().out.count("mel: ") == CLIPS
-    assert call(["verify", str(tmp_path / "none.zip")]) == 2
-    assert call(["verify", str(honest), "--attestation", signed, "--key", public]) == 0
-    assert call(["verify", str(bad), "--attestation", signed, "--key", public]) == 2
-    assert call(["verify", "--attestation", signed, "--key", "A" * 43 + "="]) == 2
     assert call(["admin", "verify", "add", signed, *board]) == 0
     assert look(database, identity)[0].status == "verified"
     assert call(["admin", "verify", "add", signed, *board]) == 2

@@ -19,7 +19,7 @@ from codec_superb.pipeline.submission.schema import (
     Submission,
     format_of,
 )
-from codec_superb.pipeline.tables.clips import open_table, write_table
+from codec_superb.pipeline.tables.clips import FORMAT_KEY, clip_schema, open_table, write_table
 from codec_superb.pipeline.tables.pairs import read_pairs, write_pairs
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, PairRow
 from codec_superb.pipeline.tables.vectors import read_vectors, write_vectors
@@ -106,6 +106,19 @@ def reseal(members: dict[str, bytes]) -> None:
     )
     hashes = {"clips_sha256": rows, "pairs_sha256": pairs, "vectors_sha256": vectors, "format": format_of(members)}
     members[SUBMISSION_NAME] = submission.model_copy(update=hashes).seal().to_json()
+
+
+def to_first_layout(members: dict[str, bytes]) -> None:
+    """Write the clip rows as the first layout had them, without clusters and slices; no hash is made right."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(io.BytesIO(members[CLIPS_NAME])).drop_columns(["cluster", "slice"])
+    out = io.BytesIO()
+    schema = clip_schema(json.loads(members[SUBMISSION_NAME])["metrics"], version="1")
+    with pq.ParquetWriter(out, schema, compression="none", store_schema=False, write_statistics=False) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: b"1"})
+        writer.write_table(table.cast(schema))
+    members[CLIPS_NAME] = out.getvalue()
 
 
 def numbers(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
