@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pipeline.drive import start
+from support.pipeline.drive import main, start
 from support.pipeline.killing import finish, killed
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import contents, speech_folder
@@ -36,9 +36,9 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, clips: Path) -> Path:
     """Give an output folder after resynth and score without any trouble, and after resynth alone beside it."""
     out = tmp_path_factory.mktemp("undisturbed")
-    finish(_resynth(clips, out / "full"))
+    assert main(_resynth(clips, out / "full")) == 0
     shutil.copytree(out / "full", out / "resynth")
-    finish(_score(out / "full"))
+    assert main(_score(out / "full")) == 0
     return out
 
 
@@ -57,7 +57,7 @@ def _made(run: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.mark.sample(1, among="resynthesis killed")
+@pytest.mark.sample(1, among="stages killed")
 def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path, undisturbed: Path) -> None:
     """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until there were ``KILLS``.
 
@@ -82,12 +82,12 @@ def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, cl
     assert kept > 0
 
 
-@pytest.mark.sample(1, among="resynthesis killed")
+@pytest.mark.sample(1, among="stages killed")
 def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path) -> None:
     """The same for the clean run and the one beside it, whose noise is that of an undisturbed run."""
     moments, condition = random.Random(5), {"conditions": ["noise:white:10"]}
     names = ("slow", "slow@noise_white_10")
-    finish(_resynth(clips, tmp_path / "undisturbed") | condition)
+    assert main(_resynth(clips, tmp_path / "undisturbed") | condition) == 0
     expected = [contents(tmp_path / "undisturbed" / name / "clips") for name in names]
     assert expected[0] != expected[1]
     kills = rounds = 0
@@ -100,7 +100,7 @@ def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tm
         rounds += 1
 
 
-@pytest.mark.sample(1, among="later stages killed")
+@pytest.mark.sample(1, among="stages killed")
 def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
     """The same for scoring: every value of every clip is the undisturbed run's."""
     moments = random.Random(3)
@@ -122,7 +122,7 @@ def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undi
 def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path) -> None:
     """An interrupt in the middle of a clip that takes 30 s ends parent and workers at once; what was done is kept."""
     clips = speech_folder(tmp_path / "clips", 4)
-    finish(_resynth(clips, tmp_path / "runs"))
+    assert main(_resynth(clips, tmp_path / "runs")) == 0
     order = _resynth(clips, tmp_path / "runs") | {"codecs": [SLOW, f"{HERE}:Sleepy"]}
 
     def interrupt() -> float:

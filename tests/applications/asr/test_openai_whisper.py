@@ -15,6 +15,7 @@ import torch
 import whisper
 from support.applications.asr import item, librivox, loaded
 from support.applications.ct2 import openai_checkpoint
+from support.profile import amount
 
 from codec_superb.applications.asr import openai_checkpoints
 from codec_superb.applications.asr.faster_whisper import FasterWhisper
@@ -54,9 +55,10 @@ class TestTranscripts:
     @pytest.mark.sample(1, among="Whisper's backends agree")
     def test_both_whisper_backends_agree(self, original: OpenAIWhisper, heard: list[Prediction | Exception]) -> None:
         """From the same weights both give the same transcript of each recording, letter by letter."""
-        transcripts = original.predict(librivox())
-        assert transcripts == heard
-        assert transcripts[4] == "He might even have been made amiable himself."
+        first = 5 - amount(2, 5)
+        transcripts = original.predict(librivox()[first:])
+        assert transcripts == heard[first:]
+        assert transcripts[-1] == "He might even have been made amiable himself."
 
     @pytest.mark.sample(1, among="Whisper's backends agree")
     def test_both_divide_long_sounds_alike(self, original: OpenAIWhisper, tiny: FasterWhisper) -> None:

@@ -36,12 +36,14 @@ def said() -> dict[str, str]:
     return dict(zip(MODELS, done.stdout.splitlines(), strict=True))
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 def test_who_needs_it_names_the_command(said: dict[str, str]) -> None:
     """Higgs Audio V2 says what is missing, with the command that installs it."""
     told = "higgs_audio_v2_1k needs torchaudio, which is not installed: pip install 'torchaudio>=2.6'"
     assert said["higgs_audio_v2_1k"] == told
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 @pytest.mark.parametrize("name", [name for name in MODELS if name in OTHERS])
 def test_the_others_do_not_need_it(said: dict[str, str], name: str) -> None:
     """The extra neural does not ask for it: a clip is coded all the same, after another codec was refused too."""

@@ -21,9 +21,8 @@ from codec_superb.pipeline.private_sets.measure import PrivateRunFailed, failure
 CANARY = "nightjar"
 
 
-def test_rows_come_back_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_come_back_and_nothing_stays(tmp_path: Path) -> None:
     """Scores of what works, a count of what does not; another state or another codec is refused without a word more."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
     clips, scratch = tmp_path / "clips" / "audio", tmp_path / "scratch"
     clips.mkdir(parents=True)
     for number in range(3):

@@ -122,7 +122,7 @@ def test_a_changed_collection_invalidates_itself_alone(folder: Path, home: Path)
     assert embedded(home)[before:] == [": one", ": three"]
 
 
-@pytest.mark.sample(1, among="later stages killed")
+@pytest.mark.sample(1, among="stages killed")
 def test_killed_at_any_moment_it_goes_on_with_the_same_rows(folder: Path, home: Path) -> None:
     """Blocks that were finished are not made again, and nothing is left over."""
     order = {

@@ -117,6 +117,7 @@ def codec(tmp_path: Path) -> Path:
 def resynth(codec: str, clips: Path, capsys: pytest.CaptureFixture[str], *others: str) -> str:
     """Run the codec; return what the program says."""
     line = ["resynth", "--codec", codec, "--dataset", str(clips), "--category", "speech", "--workers", "1"]
+    line += ["--device", "cpu"]  # torch is not asked, which takes two seconds in each worker
     assert call([*line, "--out", str(clips.parent / "runs"), *others]) == 0
     return capsys.readouterr().err
 

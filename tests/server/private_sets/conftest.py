@@ -33,13 +33,19 @@ def broken_clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return private_clips(tmp_path_factory.mktemp("broken"), broken=True)
 
 
+@pytest.fixture(scope="session")
+def private_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the one home of these tests: with a home each, no test could take the worker of another."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture
 def board(
     client: TestClient, app: FastAPI, database: Database, settings: Settings, public_file: Path,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    private_home: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> Board:  # fmt: skip
     """Put the codec on the board."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(private_home))
     register(database, "mini", categories(63))
     with database.transaction(write=True) as session:
         submission = store(session, settings.files, public_file)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.home import home_with_models
 from support.profile import examples, some
 
-from codec_superb.cli.main import call
-from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests import open_dataset, prepare
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.pipeline.runs.dataset_access import load_mono
 from codec_superb.pipeline.submission.facts.check_sound import LENGTH_SLACK, SOUND_DB
@@ -51,14 +47,18 @@ def test_facts_of_mini_are_of_its_manifest() -> None:
     assert all(None not in clip for clip in MINI.values())
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _own_home() -> None:
+    """Leave these tests the user's own home, which keeps ``mini`` between runs; the other tests of runs have another."""
+
+
 @pytest.mark.network
-def test_facts_of_mini_are_of_its_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_of_mini_are_of_its_sound() -> None:
     """Lengths of all clips; of some, what is computed of the sound. A sample is its clip's and not the next one's.
 
     Run ``python -m codec_superb.pipeline.submission.known_datasets`` after a change of the dataset or of a metric.
     """
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(home_with_models(tmp_path / "home")))
-    assert call(["datasets", "prepare", "mini"]) == 0
+    prepare("mini")
     dataset = open_dataset("mini")
     known = prepared_dataset("mini")
     assert known is not None
