@@ -47,7 +47,7 @@ def test_facts_of_mini_are_of_its_manifest() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _own_home() -> None:
-    """Leave these tests the user's own home, which keeps ``mini`` between runs; the other tests of runs have another."""
+    """Leave these tests the user's own home, which keeps ``mini``; the other tests of runs have another."""
 
 
 @pytest.mark.network
