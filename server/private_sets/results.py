@@ -15,8 +15,8 @@ from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import ClipBlock, PrivateDataset, PrivateResult, Result
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.people.audit import record
+from codec_superb.server.private_sets.overlap import FEWEST
 from codec_superb.server.private_sets.queue import categories_of
-from codec_superb.server.private_sets.registry import FEWEST
 from codec_superb.server.storage.clip_blocks import block_rows
 
 DIGITS = 3
