@@ -40,7 +40,7 @@ class Reduced:
 def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Sequence[ClipRow]) -> Reduced:
     """Reduce the rows of a private run to a score and a gap a category, rounded; nothing is stored yet.
 
-    Of a category with fewer than :data:`~codec_superb.server.private_sets.registry.FEWEST` clips, or with fewer behind
+    Of a category with fewer than :data:`~codec_superb.server.private_sets.overlap.FEWEST` clips, or with fewer behind
     a metric of its score, nothing is kept. There is no gap where clips of either side failed.
     """
     public = _public_rows(session, submission, dataset.compared_with)
