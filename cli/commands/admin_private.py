@@ -46,9 +46,9 @@ def add(
         from codec_superb.server.private_sets import registry
 
         made = registry.add(
-            session, name, spec, counts=facts.counts, seconds=facts.seconds, salt=facts.salt,
-            manifest_hash=facts.manifest_hash, commitment=facts.commitment, compared_with=compared_with,
-            rotates=rotates and rotates.replace(tzinfo=UTC), actor=ACTOR,
+            session, name, spec, counts=facts.counts, seconds=facts.seconds, sounds=facts.sounds,
+            salt=facts.salt, manifest_hash=facts.manifest_hash, commitment=facts.commitment,
+            compared_with=compared_with, rotates=rotates and rotates.replace(tzinfo=UTC), actor=ACTOR,
         )  # fmt: skip
         told = _public(made)
     if as_json:

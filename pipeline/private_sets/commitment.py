@@ -13,6 +13,9 @@ from math import fsum
 
 from codec_superb.data_manifests import Category, open_dataset
 from codec_superb.data_manifests.audio.audio_file import read_header
+from codec_superb.data_manifests.clip import Clip
+from codec_superb.data_manifests.errors import AudioFileError
+from codec_superb.data_manifests.files import file_sha256
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.errors import PipelineError
 
@@ -25,6 +28,8 @@ class PrivateFacts:
     """Clips of each category that has some."""
     seconds: dict[Category, float]
     """Seconds of sound, likewise."""
+    sounds: dict[Category, list[str]]
+    """SHA-256 of each clip's decoded sound, likewise; secret."""
     salt: str
     """64 hexadecimal digits that make the commitment say nothing before it is opened."""
     manifest_hash: str
@@ -49,11 +54,13 @@ def private_facts(spec: str) -> PrivateFacts:
     with unreadable_for_others():
         dataset = open_dataset(spec)
         lengths: dict[Category, list[float]] = defaultdict(list)
+        sounds: dict[Category, list[str]] = defaultdict(list)
         broken = 0
         for clip in map(dataset.clip, dataset.clip_ids()):
             rate, frames = read_header(clip.path) or (None, 0)
             if rate:
                 lengths[clip.category].append(frames / rate)
+                sounds[clip.category].append(_sound_hash(clip))
             else:
                 broken += 1
         if broken:
@@ -65,9 +72,19 @@ def private_facts(spec: str) -> PrivateFacts:
         return PrivateFacts(
             counts={category: counts[category] for category in CATEGORIES if counts[category]},
             seconds={category: fsum(lengths[category]) for category in CATEGORIES if counts[category]},
+            sounds={category: sounds[category] for category in CATEGORIES if counts[category]},
             salt=secrets.token_hex(32),
             manifest_hash=dataset.manifest_hash,
         )
+
+
+def _sound_hash(clip: Clip) -> str:
+    """Hash the samples, so that a copy in another container is the same; the file, where it cannot be decoded."""
+    try:
+        audio, rate = clip.load()
+    except AudioFileError:
+        return file_sha256(clip.path)
+    return hashlib.sha256(f"{rate} {audio.shape}\n".encode() + audio.astype("<f4").tobytes()).hexdigest()
 
 
 @contextmanager

@@ -22,7 +22,9 @@ def wilson(successes: float, n: int) -> tuple[float, float] | None:
     share, square = successes / n, Z * Z
     centre = (share + square / (2 * n)) / (1 + square / n)
     arm = Z * math.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, centre - arm), min(1.0, centre + arm)
+    # at the ends exactly: there rounding leaves some 1e-17 above 0 and below 1
+    low = max(0.0, centre - arm) if successes else 0.0
+    return low, min(1.0, centre + arm) if successes < n else 1.0
 
 
 def guessing(right: int, n: int) -> float:

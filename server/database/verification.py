@@ -100,6 +100,8 @@ class PrivateDataset(Base):
     """Secret as long: a guess at the clips could be held against it."""
     counts: Mapped[dict[str, Any]]
     """Category to number of clips."""
+    sounds: Mapped[dict[str, Any]]
+    """Category to a keyed hash of each clip's sound, the key being the salt; secret: overlaps are found by it."""
     seconds: Mapped[dict[str, Any]]
     """Category to whole seconds of sound, of categories with enough clips to be shown."""
     compared_with: Mapped[str] = mapped_column(String(200))

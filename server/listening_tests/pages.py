@@ -14,7 +14,7 @@ from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.listening import ListeningTest
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction, database_of
-from codec_superb.server.errors import NotFound, TooManyRequests
+from codec_superb.server.errors import Conflict, NotFound, TooManyRequests
 from codec_superb.server.http.file_answers import sound_in_parts
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.plan import trials_of
@@ -24,7 +24,7 @@ from codec_superb.server.people.limits import check_limit
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.rate_counters import address_of, count_request
 from codec_superb.server.people.secret import key_of
-from codec_superb.server.people.sessions import has_cookie, session_of
+from codec_superb.server.people.sessions import has_cookie, moderates
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.listening_tests import words
 from codec_superb.web.site.listening_tests.view import (
@@ -108,12 +108,16 @@ def question(request: Request, test_id: TestId, session: ReadTransaction) -> Res
 
 @router.post("/{test_id}/question")
 def answer(request: Request, test_id: TestId, form: Form, session: WriteTransaction) -> Response:
-    """Keep an answer and show the next question."""
+    """Keep an answer and show the next question. Raises Conflict without the cookie: it is nobody's."""
     test = service.found(session, test_id)
     stands = _progress(request, session, test)
-    if stands is not None:
-        check_limit(request, Identity(None, ANONYMOUS), "computations")
-        service.answer(session, stands, form)
+    if stands is None:
+        raise Conflict(
+            "expected the cookie of this listening test, got none, so this answer was not kept; open the link to "
+            f"continue that the questions show, or begin at /listening/{test.id}, and answer again"
+        )
+    check_limit(request, Identity(None, ANONYMOUS), "computations")
+    service.answer(session, stands, form)
     return RedirectResponse(f"/listening/{test.id}/question", 303)
 
 
@@ -150,10 +154,10 @@ async def results(request: Request, test_id: TestId) -> Response:
 
 
 def _own_results(request: Request, test_id: str) -> Response:
-    """Make the page in the frame of the logged-in moderator, for a test of any state."""
+    """Make the page in the frame of the account that is logged in; a moderator sees tests of any state."""
+    also_open = moderates(request)
     with database_of(request).transaction() as session:
-        moderates = session_of(request) is not None
-        test = service.found(session, test_id) if moderates else summary.closed(session, test_id)
+        test = service.found(session, test_id) if also_open else summary.closed(session, test_id)
         found = summary.results(session, test)
     page_context = page_context_of(request, f"{found.title}: results")
     return HTMLResponse(_results_page(page_context, board_of(request).current, found), headers=_OWN)
@@ -179,7 +183,7 @@ def _count_beginning(request: Request) -> None:
 
 def _visible(request: Request, session: Session, test_id: str) -> ListeningTest:
     test = service.found(session, test_id)
-    if test.state == "draft" and session_of(request) is None:
+    if test.state == "draft" and not moderates(request):
         service.must_be_open(test)
     return test
 

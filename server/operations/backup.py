@@ -49,13 +49,16 @@ class FinishedBackup:
 
 
 def make_backup(settings: Settings, target: Path) -> FinishedBackup:
-    """Write a backup to the file ``target``, or into the folder ``target`` under a name with the time.
+    """Write a backup to the file ``target``, which ends in ``.zip``; another name is a folder, made if missing.
+
+    In a folder the file's name has the time.
 
     Raises OperationError, leaving no file, where the target exists, the database does not answer, or a submission's
     file is missing or differs from its row.
     """
     check_url(settings.database_url)
-    path = target / f"leaderboard-{now():%Y%m%dT%H%M%SZ}.zip" if target.is_dir() else target
+    is_folder = target.is_dir() or target.suffix.lower() != ".zip"
+    path = target / f"leaderboard-{now():%Y%m%dT%H%M%SZ}.zip" if is_folder else target
     if path.exists():
         raise OperationError(f"expected no file at {path}: backups are not overwritten; name another")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -53,9 +53,14 @@ class AccountSession:
     identity: Identity
 
     @property
+    def moderates(self) -> bool:
+        """Whether it is a moderator's; submitters have sessions too."""
+        return "moderate" in self.identity.scopes
+
+    @property
     def home(self) -> str:
         """First page after the login."""
-        return HOME if "moderate" in self.identity.scopes else OWN_HOME
+        return HOME if self.moderates else OWN_HOME
 
 
 def cookie_name(settings: Settings) -> str:
@@ -108,6 +113,12 @@ def session_of(request: Request) -> AccountSession | None:
             request.state.session = _look_up(request, session)
     found: AccountSession | None = request.state.session
     return found
+
+
+def moderates(request: Request) -> bool:
+    """Whether the request has a moderator's session. A session alone says nothing: submitters have one too."""
+    found = session_of(request)
+    return found is not None and found.moderates
 
 
 def _signed(request: Request) -> tuple[int, str, datetime] | None:

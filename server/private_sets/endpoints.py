@@ -13,7 +13,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import NotFound
 from codec_superb.server.private_sets import schemas
-from codec_superb.server.private_sets.registry import FEWEST
+from codec_superb.server.private_sets.overlap import FEWEST
 from codec_superb.server.private_sets.repository import all_rows, rows_of, set_views
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.private_sets import private_page

@@ -16,7 +16,8 @@ from codec_superb.server.board.repository import counted_submissions
 from codec_superb.server.database.models import PrivateDataset, PrivateResult, Submission, VerificationJob
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.people.audit import record
-from codec_superb.server.private_sets.registry import FEWEST, find_or_not_found
+from codec_superb.server.private_sets.overlap import FEWEST
+from codec_superb.server.private_sets.registry import find_or_not_found
 from codec_superb.server.verification.jobs import enqueue as enqueue_job
 
 

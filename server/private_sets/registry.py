@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import select
@@ -14,9 +14,8 @@ from codec_superb.server.database.models import Dataset, PrivateDataset, Verific
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.people.audit import record
+from codec_superb.server.private_sets.overlap import FEWEST, keyed, refuse_overlap
 
-FEWEST = 20
-"""Clips of a category, and behind each metric of its score, below which nothing is kept or shown."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -27,6 +26,7 @@ def add(
     *,
     counts: Mapping[Category, int],
     seconds: Mapping[Category, float],
+    sounds: Mapping[Category, Sequence[str]],
     salt: str,
     manifest_hash: str,
     commitment: str,
@@ -34,10 +34,11 @@ def add(
     rotates: datetime | None,
     actor: str,
 ) -> PrivateDataset:
-    """Register a private dataset. Of its facts everything but path, salt and manifest hash is public from now on.
+    """Register a private dataset. Of its facts all but path, salt, sounds and manifest hash is public from now on.
 
     Raises BadRequest for a name that is none or that a dataset has, for a dataset without a category of
-    :data:`FEWEST` clips, for a public dataset that is unknown or has no such category, and a rotation that is past.
+    :data:`FEWEST` clips, for a public dataset that is unknown or has no such category, a rotation that is past,
+    and for clips that an earlier dataset nearly has (:mod:`codec_superb.server.private_sets.overlap`).
     """
     if not _NAME.fullmatch(name):
         raise BadRequest(f"expected a name of lower-case letters, digits, dots, - and _, got {name!r}; it is public")
@@ -57,8 +58,10 @@ def add(
         )
     if rotates is not None and rotates <= now():
         raise BadRequest(f"expected a date to come for --rotates, got {rotates.date()}")
+    refuse_overlap(session, {category: sounds[category] for category in enough})
     made = PrivateDataset(
         name=name, path=path, commitment=commitment, salt=salt, manifest_hash=manifest_hash, counts=dict(counts),
+        sounds={category: keyed(salt, hashes) for category, hashes in sounds.items()},
         # whole seconds, and none of a small group: the duration of a category of one clip would be that clip's
         seconds={category: round(seconds[category]) for category in enough},
         compared_with=compared_with, rotates=rotates,

@@ -15,7 +15,7 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.comparison.unpaired import FEWEST_OTHERS, stands_out
 from codec_superb.server.board.repository import counted_submissions
 from codec_superb.server.database.models import Codec, PrivateDataset, PrivateResult, Result, Submission
-from codec_superb.server.private_sets.registry import FEWEST
+from codec_superb.server.private_sets.overlap import FEWEST
 from codec_superb.web.site.private_sets import PrivateRow, PrivateSetView
 
 

@@ -15,8 +15,8 @@ from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import ClipBlock, PrivateDataset, PrivateResult, Result
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.people.audit import record
+from codec_superb.server.private_sets.overlap import FEWEST
 from codec_superb.server.private_sets.queue import categories_of
-from codec_superb.server.private_sets.registry import FEWEST
 from codec_superb.server.storage.clip_blocks import block_rows
 
 DIGITS = 3
@@ -40,7 +40,7 @@ class Reduced:
 def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Sequence[ClipRow]) -> Reduced:
     """Reduce the rows of a private run to a score and a gap a category, rounded; nothing is stored yet.
 
-    Of a category with fewer than :data:`~codec_superb.server.private_sets.registry.FEWEST` clips, or with fewer behind
+    Of a category with fewer than :data:`~codec_superb.server.private_sets.overlap.FEWEST` clips, or with fewer behind
     a metric of its score, nothing is kept. There is no gap where clips of either side failed.
     """
     public = _public_rows(session, submission, dataset.compared_with)

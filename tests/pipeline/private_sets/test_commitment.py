@@ -42,6 +42,16 @@ def test_counts_seconds_and_commitment(clips: Path) -> None:
     assert again.commitment != facts.commitment
 
 
+def test_sounds_are_known_by_their_samples(clips: Path) -> None:
+    """A copy as FLAC is the same clip, a longer one is another; each category has its own."""
+    before = private_facts(str(clips)).sounds
+    wav = clips / "music" / f"{CANARY}0.wav"
+    soundfile.write(wav.with_suffix(".flac"), *soundfile.read(wav, dtype="int16"))
+    wav.unlink()
+    assert private_facts(str(clips)).sounds == before
+    assert len({sound for sounds in before.values() for sound in sounds}) == 3
+
+
 def test_any_change_breaks_it(clips: Path) -> None:
     """A clip renamed, replaced or left out is another dataset."""
     facts = private_facts(str(clips))

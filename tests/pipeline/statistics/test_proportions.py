@@ -11,6 +11,12 @@ from support.profile import examples
 from codec_superb.pipeline.statistics.proportions import guessing, wilson
 
 
+def test_wilson_ends_where_shares_end() -> None:
+    """None right begins at 0 and all right end at 1, without the rest of a rounding."""
+    ends = [(wilson(0, n), wilson(n, n)) for n in range(1, 200)]
+    assert all(none is not None and every is not None and (none[0], every[1]) == (0.0, 1.0) for none, every in ends)
+
+
 @pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
     # Newcombe, Two-sided confidence intervals for the single proportion, Statistics in Medicine 1998, table I, method 3

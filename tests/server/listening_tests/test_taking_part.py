@@ -100,6 +100,8 @@ def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Data
     assert link is not None
     client.cookies.clear()
     assert question(client, test_id) == {}  # nobody without the cookie
+    lost = client.post(f"/listening/{test_id}/question", data=whole(asked), headers={"accept": "text/html"})
+    assert (lost.status_code, "this answer was not kept" in lost.text, kept(database)) == (409, True, 6)
     resumed = client.get(link[1], follow_redirects=False)
     cookie = resumed.headers["set-cookie"]
     assert "HttpOnly" in cookie
@@ -145,7 +147,7 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     with database.transaction(write=True) as session:
         advance(session, test_id, "closed", actor="tests")
     late = client.post(f"/listening/{test_id}/question", data=whole(asked))
-    assert late.status_code in {200, 409}  # the cookie is gone, or the test is over
+    assert late.status_code == 409  # the cookie is gone
     assert kept(database) == 12
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "See the results" in client.get(f"/listening/{test_id}").text
@@ -167,6 +169,7 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
     assert "Heard by people" in page
     assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
     assert "2 ratings" in page
+    assert '<li><a href="#heard">Heard by people</a></li>' in page
     assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text
 
 

@@ -94,6 +94,13 @@ class TestBackup:
         }
         assert len(manifest.files) == 3
 
+    def test_a_name_without_zip_is_a_folder(self, filled: Settings, tmp_path: Path) -> None:
+        """It is made where it is missing, as the documented `admin backup /backups` expects."""
+        path = make_backup(filled, tmp_path / "backups" / "daily").path
+        assert path.parent == tmp_path / "backups" / "daily"
+        assert (path.name.startswith("leaderboard-"), path.suffix) == (True, ".zip")
+        assert verify_backup(path)
+
     @pytest.mark.sample(2, among="backups")
     def test_is_one_state_while_uploads_come_in(self, filled: Settings, database: Database, tmp_path: Path) -> None:
         """With a writer at work, each backup has results, clip rows and a file for exactly its own submissions."""

@@ -117,7 +117,7 @@ class TestWithoutScripts:
         with tour.visit(browser, java_script_enabled=False, expected="status of 422") as page:
             for file, said in (
                 (tour.files.wrong(tmp_path), "numbers are not edited by hand"),
-                (tour.files.named("plain_3200", tmp_path), "plain_3200, version 1: published"),
+                (tour.files.named("plain_3200", tmp_path), "plain_3200, version 1: self-reported"),
             ):
                 page.goto("/submit")
                 page.get_by_label("API token").fill(tour.submit)

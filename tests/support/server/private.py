@@ -46,9 +46,9 @@ class Board:
         facts = private_facts(str(clips))
         with self.database.transaction(write=True) as session:
             private_registry.add(
-                session, name, str(clips), counts=facts.counts, seconds=facts.seconds, salt=facts.salt,
-                manifest_hash=facts.manifest_hash, commitment=facts.commitment, compared_with="mini", rotates=None,
-                actor="the test",
+                session, name, str(clips), counts=facts.counts, seconds=facts.seconds, sounds=facts.sounds,
+                salt=facts.salt, manifest_hash=facts.manifest_hash, commitment=facts.commitment, compared_with="mini",
+                rotates=None, actor="the test",
             )  # fmt: skip
         return facts.salt
 
@@ -85,7 +85,7 @@ def add_private_set(session: Session, name: str = "private-2026") -> PrivateData
     """Store a private dataset that lies nowhere."""
     made = PrivateDataset(
         name=name, path=f"/{CANARY}/{name}", commitment="c" * 64, salt=f"{CANARY}-salt", manifest_hash=f"{CANARY}-hash",
-        counts={"speech": 240, "audio": 7}, seconds={"speech": 5400}, compared_with="mini",
+        counts={"speech": 240, "audio": 7}, sounds={}, seconds={"speech": 5400}, compared_with="mini",
     )  # fmt: skip
     session.add(made)
     session.flush()

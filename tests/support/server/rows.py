@@ -87,8 +87,8 @@ def _add_verification(session: Session, submission: str) -> None:
     )
     private = PrivateDataset(
         name="private", path="/somewhere/private", commitment="e" * 64, salt="f" * 64, manifest_hash="9" * 64,
-        counts={"speech": 40}, seconds={"speech": 0.1 + 0.2}, compared_with="mini", rotates=MOMENT, added=MOMENT,
-        retired=None, opened=None,
+        counts={"speech": 40}, sounds={"speech": ["8" * 64]}, seconds={"speech": 0.1 + 0.2}, compared_with="mini",
+        rotates=MOMENT, added=MOMENT, retired=None, opened=None,
     )  # fmt: skip
     session.add(private)
     session.flush()

@@ -70,10 +70,13 @@ class Files:
         return _edited(self.later, folder / "improved.zip", _improve)
 
     def named(self, name: str, folder: Path) -> Path:
-        """Write a copy of ``later`` under another name, so that each story has a codec of its own."""
+        """Write a copy of ``later`` under another name, so that each story has a codec and a family of its own.
+
+        In the family of the catalogue's codec it would wait for a moderator.
+        """
 
         def rename(document: dict[str, Any]) -> None:
-            document["codec"] |= {"name": name, "title": name.replace("_", " ").capitalize()}
+            document["codec"] |= {"name": name, "family": name, "title": name.replace("_", " ").capitalize()}
 
         return _edited(self.later, folder / f"{name}.zip", rename)
 

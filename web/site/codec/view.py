@@ -15,6 +15,7 @@ from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.codec.mseb import of_mseb, without_mseb
 from codec_superb.web.site.custom import CustomRow
+from codec_superb.web.site.listening_tests.view import CodecLine
 from codec_superb.web.site.private_sets import PrivateRow
 
 
@@ -232,6 +233,8 @@ class CodecView:
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
     custom: Sequence[CustomRow] = ()
+    heard: Sequence[CodecLine] = ()
+    """What closed listening tests found."""
     private: Sequence[PrivateRow] = ()
     """Beside results on private datasets."""
     conditions: Sequence[ConditionCategory] = ()
@@ -268,6 +271,7 @@ class CodecView:
             ("private", "Private sets", self.private),
             ("applications", "Applications", without_mseb(self.applications)),
             ("mseb", "MSEB", of_mseb(self.applications)),
+            ("heard", "Heard by people", self.heard),
             ("listen", "Listen", self.samples),
             ("card", "Card", self.card),
             ("conditions", "Conditions", self.conditions),

@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("salt", sa.String(length=64), nullable=False),
         sa.Column("manifest_hash", sa.String(length=64), nullable=False),
         sa.Column("counts", sa.JSON(), nullable=False),
+        sa.Column("sounds", sa.JSON(), nullable=False),
         sa.Column("seconds", sa.JSON(), nullable=False),
         sa.Column("compared_with", sa.String(length=200), nullable=False),
         sa.Column("rotates", sa.DateTime(timezone=True), nullable=True),
