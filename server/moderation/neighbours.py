@@ -15,6 +15,8 @@ from codec_superb.server.moderation.score_deviation import BAND
 
 _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
+CROWD = 10
+"""Codecs that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
 _ROUNDING = 1.001
 """Margin of the band in SQL; the exact comparison at its ends is done in Python."""
 
@@ -52,6 +54,39 @@ def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str
     found: dict[tuple[str, str], list[ComparedResult]] = defaultdict(list)
     for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
+    for row in submission.results:
+        if row.dataset and row.kbps:
+            near = found[row.category, row.dataset]
+            near += _next_above(session, row, row.kbps, near, others)
+    return found
+
+
+def _next_above(
+    session: Session, row: Result, kbps: float, near: Sequence[ComparedResult], others: Mapping[str, _Other]
+) -> list[ComparedResult]:
+    """Return the next codecs at higher bitrates where fewer than a crowd have similar ones.
+
+    At an empty bitrate too somebody must be there to compare with.
+    """
+    known = {other.codec for other in near}
+    missing = CROWD - sum(other.kind != "lossless" and other.kbps >= kbps / BAND for other in near)
+    if missing <= 0:
+        return []
+    statement = (
+        select(Result.submission_id, Result.kbps, Result.score, Result.low, Result.high)
+        .where(Result.dataset == row.dataset, Result.category == row.category, Result.kbps > kbps)
+        .where(Result.score.is_not(None), Result.submission_id != row.submission_id)
+        .order_by(Result.kbps)
+        .limit(_MOST_NAMED)
+    )
+    found: list[ComparedResult] = []
+    for identity, rate, score, low, high in session.execute(statement):
+        other = others.get(identity)
+        if rate is None or score is None:  # the statement leaves them out; the columns allow them
+            continue
+        if other is not None and other.kind != "lossless" and other.codec not in known and len(found) < missing:
+            known.add(other.codec)
+            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import WAITING
+from codec_superb.server.database.models import WAITING, Submission
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.http.file_answers import sound_answer
@@ -100,10 +102,17 @@ def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, s
     offered = [(decision, needs_reason(submission.status, decision)) for decision in choices(submission.status)]
     return _page(
         request, "moderation_submission.html.j2", f"{submission.codec.name}, version {submission.version}",
-        submission=submission, view=submission_view(submission), groups=grouped(warnings_for(session, submission_id)),
+        submission=submission, view=submission_view(submission), groups=grouped(_found(session, submission)),
         notes=grouped([{"kind": "note", "text": note} for note in submission.notes]),
         history=repository.entries_about(session, submission_id), offered=offered, reason_limit=REASON_LIMIT,
     )  # fmt: skip
+
+
+def _found(session: Session, submission: Submission) -> Sequence[Mapping[str, Any]]:
+    """Return today's warnings, and before them those of its arrival that are no longer found: they held it."""
+    today = warnings_for(session, submission.id)
+    then = [each for each in submission.warnings if each not in today]
+    return [*({**each, "text": f"{each['text']} (found when it came)"} for each in then), *today]
 
 
 @router.post("/{submission_id}")

@@ -17,7 +17,7 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
+from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
@@ -50,8 +50,6 @@ SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
-CROWD = 10
-"""So many must there be: where telephone codecs are alone in a band, any other is far ahead of them."""
 COMPRESSION = 5.0
 """Largest ratio of a lossless codec to 16-bit PCM without a question; FLAC on the speech of ``mini`` has 2.6."""
 EXACT = 1e-6
@@ -121,11 +119,19 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far above that of every codec of similar bitrate, where there are many."""
-    band = _band(card, row, near)
-    best = max((other.score for other in band), default=1.0)
-    if row.score is not None and len(band) >= CROWD and row.score > best + TOO_GOOD:
-        yield "too good", f"scores {number(row.score, 3)}, the best of {_described(row, band)} {number(best, 3)}"
+    """Warn of a score far above that of every codec with as many bits, or of the next ones where few have as few."""
+    kbps = row.kbps
+    if row.score is None or not kbps or card.kind == "lossless":
+        return
+    rivals = sorted(
+        (other for other in near if other.kind != "lossless" and other.kbps >= kbps / BAND),
+        key=lambda other: other.kbps,
+    )
+    rivals = [other for place, other in enumerate(rivals) if place < CROWD or other.kbps <= kbps * BAND]
+    best = max((other.score for other in rivals), default=1.0)
+    if len(rivals) >= CROWD and row.score > best + TOO_GOOD:
+        described = f"{len(rivals)} codecs at {kbps_text(rivals[0].kbps)} to {kbps_text(rivals[-1].kbps)} kbps"
+        yield "too good", f"scores {number(row.score, 3)}, the best of {described} {number(best, 3)}"
 
 
 def _band(card: Card, row: Result, near: Sequence[ComparedResult]) -> list[ComparedResult]:

@@ -68,6 +68,7 @@ def claim_public_names(session: Session, submission: Submission, *, actor: str) 
 def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
     """Yield what a moderator decides about names: kind and text. An accepted family member may go on in the family."""
     codec, card = submission.codec, submission.card
+    yield from _earlier_ones(session, submission)
     sender = "an anonymous upload" if submission.account is None else submission.account.name
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)
@@ -77,6 +78,30 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     owner = _owner_of_family(session, card["family"], submission)
     if owner is not None:
         yield "family", f"{codec.name} joins the family {card['family']} of {owner}; to accept it is to allow that"
+
+
+def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
+    """Yield why what the account sent before has this wait: a change of a byte must not undo a moderator's decision."""
+    if submission.account is None:
+        return
+    name = submission.account.name
+    own = (Submission.account_id == submission.account_id, Submission.id != submission.id)
+    waiting = select(Submission.version).where(
+        *own, Submission.codec_id == submission.codec_id, Submission.status == "held"
+    )
+    if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
+        yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
+        return
+    decided = select(Submission).where(*own, Submission.decided.is_not(None), Submission.decided_by != name)
+    last = session.scalar(decided.order_by(Submission.decided.desc(), Submission.id).limit(1))
+    if last is not None and last.status in {"held", "withdrawn"}:
+        yield (
+            "earlier",
+            (
+                f"the last decision about what {name} sent was against it ({last.codec.name}, version {last.version}: "
+                f"{last.reason or 'no reason given'})"
+            ),
+        )
 
 
 def _owner_of_family(session: Session, name: str, submission: Submission) -> str | None:

@@ -25,6 +25,7 @@ def test_the_band_and_the_family_are_enough(database: Database, monkeypatch: pyt
     The rest may be there too, where too many submissions would have to be named.
     """
     monkeypatch.setattr(neighbours, "_MOST_NAMED", named)
+    monkeypatch.setattr(neighbours, "CROWD", 1)  # no more are asked than these
     with database.transaction(write=True) as session:
         mine = make_submission(session, "opus_12k", 12.0)
         make_submission(session, "opus_64k", 64.0)

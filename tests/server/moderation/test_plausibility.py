@@ -143,6 +143,15 @@ def test_too_good_for_its_bitrate(database: Database, count: int, score: float, 
     assert {found["kind"]: found["holds"] for found in warned(database, score=score)} == kinds
 
 
+def test_too_good_where_nobody_is(database: Database) -> None:
+    """At an empty bitrate the next ten above are asked: who beats them all with fewer bits is looked at first."""
+    for number in range(10):
+        publish(database, f"other{number}_x", 6.0 * 1.3**number, 0.60 + 0.01 * number)
+    fiction = {"kbps": 0.1, "card": {"nominal_kbps": 0.1}}
+    assert [found["kind"] for found in warned(database, "gold", score=0.95, **fiction)] == ["too good"]
+    assert warned(database, "honest", score=0.70, **fiction) == []
+
+
 @ON_SQLITE
 class TestTheResultsAlone:
     """Rules that need no other codec."""

@@ -138,6 +138,7 @@ class TestCatalogue:
         with service.database.transaction(write=True) as session:
             assert session.scalars(select(Codec.owner_id).where(Codec.name == "opus_16k")).one() is None
             decide(session, first["id"], "verify", "", actor="moderator")
+        accept(service, second["id"])
         third = service.send(packed("opus_16k", seed=3, **fields), account="bob").json()
         assert third["status"] == "self-reported"
         for path, names in (("leaderboard", ("submission",)), ("codecs/opus_16k", ("submission", "submission"))):
@@ -187,6 +188,21 @@ class TestSentAgain:
         again = service.send(data)
         assert (again.status_code, again.json()["status"], again.json()["reason"]) == (200, "withdrawn", "a rude name")
         assert service.client.get("/api/v1/codecs/rude_words_1k/history").status_code == 404
+
+    @pytest.mark.parametrize("decision", ["hold", "withdraw"])
+    def test_a_decision_is_not_undone_by_another_byte(self, service: Service, packed: Any, decision: Any) -> None:
+        """What the account sends next waits, under the name or another, until a moderator accepts something again."""
+        first = service.send(packed(f"evil_{decision}_1k"), account="bob").json()
+        assert first["status"] == "self-reported"
+        with service.database.transaction(write=True) as session:
+            decide(session, first["id"], decision, "fiction", actor="moderator")
+        assert status(service, packed(f"evil_{decision}_1k", 2), "bob") == "held"
+        other = service.send(packed(f"fresh_{decision}_2k"), account="bob").json()
+        assert (other["status"], [each["kind"] for each in other["warnings"] if each["holds"]]) == ("held", ["earlier"])
+        assert "fiction" in other["warnings"][0]["text"]
+        assert status(service, packed(f"calm_{decision}_3k")) == "self-reported"
+        accept(service, other["id"])
+        assert status(service, packed(f"later_{decision}_4k"), "bob") == "self-reported"
 
 
 class TestCredits:
