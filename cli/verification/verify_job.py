@@ -62,7 +62,7 @@ def _store(context: Context, job: VerificationJob, statement: Statement) -> None
     from codec_superb.server.verification.jobs import finish
     from codec_superb.server.verification.keys import board_key
 
-    message = "\n".join(statement.differing() or statement.left_out)
+    message = "\n".join(statement.differing() or [f"not compared: {line}" for line in statement.left_out])
     try:
         with context.database.transaction(write=True) as session:
             if finish(session, job, context.worker, statement.verdict, message):

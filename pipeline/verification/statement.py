@@ -27,6 +27,8 @@ class Tolerance(Record):
     """On a single clip."""
     mean: FiniteFloat = Field(ge=0)
     """Of the mean difference over all drawn clips of a dataset: rounding goes both ways, a raised figure does not."""
+    spread: FiniteFloat = Field(ge=0)
+    """Root mean square of the differences of honest runs, at most; also what the mean's standard error follows from."""
 
 
 class Difference(Record):
