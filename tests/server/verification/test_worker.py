@@ -24,10 +24,11 @@ from support.timing import wait_for
 
 from codec_superb.cli.main import call
 from codec_superb.cli.verification.handlers import HANDLERS
-from codec_superb.cli.verification.verify_job import FOLDER
+from codec_superb.cli.verification.verify_job import FOLDER, run_verify
 from codec_superb.cli.verification.worker import Context, work
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.pipeline.errors import InUse
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
@@ -37,7 +38,7 @@ from codec_superb.server.database.models import Attestation, Submission, Verific
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
-from codec_superb.server.verification.jobs import SILENCE, enqueue
+from codec_superb.server.verification.jobs import SILENCE, claim, enqueue
 
 CLIPS = 4
 
@@ -154,7 +155,7 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
 
 
 def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
-    """Three faults end a job with the reason; Ctrl-C puts it back as it was, and ends the worker."""
+    """Three faults end a job with the reason, a folder in use counts for nothing, each waits a while; Ctrl-C puts it back as it was, and ends the worker."""
     with database.transaction(write=True) as session:
         identity = make_submission(session)
         enqueue(session, identity, "verify", clips=None)
@@ -168,10 +169,38 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     with pytest.raises(KeyboardInterrupt):
         work(context_of(database, settings), {"verify": interrupted}, once=True)
     assert (look(database, identity)[1].state, look(database, identity)[1].attempts) == ("queued", 0)
-    assert work(context_of(database, settings), {"verify": faulty}, once=True) == 3
+
+    def busy(_context: Context, _job: VerificationJob) -> None:
+        raise InUse("another process is working on it")
+
+    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (faulty, 2), (faulty, 3)):
+        assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
+        _, job = look(database, identity)
+        assert job.attempts == attempts
+        if job.state == "queued":  # and not before the pause is over
+            assert work(context_of(database, settings), {"verify": handler}, once=True) == 0
+            with database.transaction(write=True) as session:
+                session.execute(update(VerificationJob).values(heartbeat=now()))
     _, job = look(database, identity)
     assert (job.state, job.attempts) == ("failed", 3)
     assert "no space left" in job.message
+
+
+def test_a_worker_that_was_given_up_leaves_the_folder(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """Its successor works there: what is left of the first stores and removes nothing."""
+    identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    context = context_of(database, settings)
+    with database.transaction(write=True) as session:
+        late = claim(session, context.worker, kinds=("verify",))
+        assert late is not None
+        session.expunge(late)
+        session.execute(update(VerificationJob).values(attempts=2, worker="another"))
+    run_verify(context, late)
+    assert (settings.storage / FOLDER / str(late.id) / "opus_6k").is_dir()
+    submission, job = look(database, identity)
+    assert (submission.status, job.state) == ("self-reported", "running")
 
 
 def test_every_accepted_one_where_the_setting_says_so(database: Database, settings: Settings) -> None:
@@ -210,7 +239,7 @@ def test_maintainers_commands(
     here = ["--device", "cpu", "--workers", "1", "--runs", again]
     assert call(["verify", str(honest), "--key", key, "--out", signed, *here]) == 0
     assert "opus_6k: agrees: run again 4 of 4 clips of mini; 4 sound the same" in capsys.readouterr().out
-    assert call(["verify", str(bad), *here]) == 1
+    assert call(["verify", str(bad), *here]) == 3
     assert capsys.readouterr().out.count("mel: ") == CLIPS
     assert call(["verify", str(tmp_path / "none.zip")]) == 2
     assert call(["verify", str(honest), "--attestation", signed, "--key", public]) == 0
