@@ -19,6 +19,7 @@ from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
+from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import ClipVerdict, DatasetVerdict, Machine, Statement
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -82,11 +83,7 @@ def check_of_file(statement: Statement, file: Path) -> None:
             f"{file.name}: expected {statement.codec} with the rows {statement.rows_sha256[:16]}…, of which the "
             f"attestation is, got {of.codec.name} with {of.clips_sha256[:16]}…"
         )
-    for dataset in statement.datasets:
-        rows = [row for row in opened.rows if row.dataset == dataset.name]
-        drawn = draw(rows, statement.seed, dataset.drawn).get(dataset.name, ())
-        if drawn != tuple(entry.clip for entry in statement.clips if entry.dataset == dataset.name):
-            raise AttestationError(f"{dataset.name}: the clips are not those that the seed draws: they were chosen")
+    check_drawn(statement, {of.name: of.manifest_hash for of in opened.submission.datasets}, opened.rows)
 
 
 def _statement(opened: OpenedSubmission, digest: str, nonce: str, made: Made) -> Statement:
