@@ -15,3 +15,7 @@ class ClipTableError(PipelineError):
 
 class SubmissionError(PipelineError):
     """A submission file does not hold what it says."""
+
+
+class InUse(PipelineError):
+    """Another process is working on the run: later it may be free."""

@@ -33,10 +33,11 @@ def run_verify(context: Context, job: VerificationJob) -> None:
         statement = _statement(context, job, place)
     except (CannotRun, FailedHere) as error:
         with context.database.transaction(write=True) as session:
-            finish(session, job, context.worker, "cannot run", str(error))
+            own = finish(session, job, context.worker, "cannot run", str(error))
     else:
-        _store(context, job, statement)
-    shutil.rmtree(place, ignore_errors=True)
+        own = _store(context, job, statement)
+    if own:  # else the folder is that of the worker that has the job now
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _statement(context: Context, job: VerificationJob, place: Path) -> Statement:
@@ -54,19 +55,24 @@ def _statement(context: Context, job: VerificationJob, place: Path) -> Statement
         return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
 
 
-def _store(context: Context, job: VerificationJob, statement: Statement) -> None:
-    """Sign, end the job and change the submission, all at once: a worker that was given up stores nothing."""
+def _store(context: Context, job: VerificationJob, statement: Statement) -> bool:
+    """Sign, end the job and change the submission, all at once: a worker that was given up stores nothing.
+
+    Returns whether the job was this worker's own.
+    """
     from codec_superb.pipeline.verification.attestation import sign
     from codec_superb.server.errors import Conflict
     from codec_superb.server.verification.attestations import accept
     from codec_superb.server.verification.jobs import finish
     from codec_superb.server.verification.keys import board_key
 
-    message = "\n".join(statement.differing() or statement.left_out)
+    message = "\n".join(statement.differing() or [f"not compared: {line}" for line in statement.left_out])
     try:
         with context.database.transaction(write=True) as session:
-            if finish(session, job, context.worker, statement.verdict, message):
+            own = finish(session, job, context.worker, statement.verdict, message)
+            if own:
                 accept(session, sign(statement, board_key(session, context.settings)))
     except Conflict as error:  # withdrawn meanwhile
         with context.database.transaction(write=True) as session:
-            finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")
+            own = finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")
+    return own

@@ -64,7 +64,8 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
 
 
 def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
-    from codec_superb.server.verification.jobs import fail, give_back
+    from codec_superb.pipeline.errors import InUse
+    from codec_superb.server.verification.jobs import PAUSES, fail, give_back
 
     note(f"job {job.id}: {job.kind} {job.submission_id}, attempt {job.attempts}")
     try:
@@ -74,15 +75,19 @@ def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
         with context.database.transaction(write=True) as session:
             give_back(session, job, context.worker)
         raise
+    except InUse as error:  # a worker that was given up is at it still: no fault of the job
+        with context.database.transaction(write=True) as session:
+            give_back(session, job, context.worker, pause=PAUSES[0])
+        note(f"job {job.id}: {error}")
     except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
         with context.database.transaction(write=True) as session:
             fail(session, job, context.worker, f"{type(error).__name__}: {error}")
         note(f"job {job.id}: {type(error).__name__}: {error}")
-        return
-    with context.database.transaction() as session:
-        ended = session.get(type(job), job.id)
-        if ended is not None:
-            note(f"job {job.id}: {ended.outcome or ended.state}")
+    else:
+        with context.database.transaction() as session:
+            ended = session.get(type(job), job.id)
+            if ended is not None:
+                note(f"job {job.id}: {ended.outcome or ended.state}")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
+from codec_superb.pipeline.errors import ClipTableError, InUse, PipelineError, RunFolderError
 from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
@@ -201,7 +201,7 @@ class RunFolder:
                 # flock(2): released by the kernel however the process ends; beside the folder, which may be renamed
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None
+                raise InUse(f"another process is working on {self.path}; wait for it or end it") from None
             remove_partial(self.path)
             try:
                 yield

@@ -66,7 +66,9 @@ def read_attestation(data: bytes) -> Attestation:
     if len(data) > SIZE_LIMIT:
         raise AttestationError(f"expected an attestation of at most {SIZE_LIMIT} bytes, got {len(data)}")
     try:
-        strict_json.loads(data)  # before pydantic, which takes NaN and, of repeated names, the last
+        plain = strict_json.loads(data)  # before pydantic, which takes NaN and, of repeated names, the last
+        if isinstance(plain, dict) and type(plain.get("format", 1)) is not int:  # true == 1.0 == 1 for a literal
+            raise AttestationError(f"expected the format 1, a whole number, got {plain['format']!r}"[:200])
         return Attestation.model_validate_json(data, strict=True)
     except (ValidationError, SubmissionError) as error:
         why = sentences(error)[:500] if isinstance(error, ValidationError) else error

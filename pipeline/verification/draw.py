@@ -11,9 +11,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, comb, log
+from typing import Protocol
 
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.tables.rows import ClipRow
 
 SHARE = 0.05
 """Forged share of a dataset's clips that is to be caught."""
@@ -35,7 +35,23 @@ def seed_of(file_sha256: str, nonce: str) -> str:
     return hashlib.sha256(bytes.fromhex(file_sha256) + bytes.fromhex(nonce)).hexdigest()
 
 
-def draw(rows: Iterable[ClipRow], seed: str, clips: int | None) -> dict[str, tuple[str, ...]]:
+class Placed(Protocol):
+    """What a draw looks at of a clip."""
+
+    @property
+    def dataset(self) -> str:
+        """Its dataset."""
+
+    @property
+    def category(self) -> str:
+        """Its category."""
+
+    @property
+    def clip(self) -> str:
+        """Its name."""
+
+
+def draw(rows: Iterable[Placed], seed: str, clips: int | None) -> dict[str, tuple[str, ...]]:
     """Return the drawn clips of each dataset, sorted.
 
     ``clips`` is the number of clips of each dataset, 0 for all; None for as many as :func:`clips_needed` says.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, FiniteFloat, StringConstraints, model_validator
@@ -27,6 +28,8 @@ class Tolerance(Record):
     """On a single clip."""
     mean: FiniteFloat = Field(ge=0)
     """Of the mean difference over all drawn clips of a dataset: rounding goes both ways, a raised figure does not."""
+    spread: FiniteFloat = Field(ge=0)
+    """Root mean square of the differences of honest runs, at most; also what the mean's standard error follows from."""
 
 
 class Difference(Record):
@@ -115,6 +118,7 @@ class Statement(Record):
     @model_validator(mode="after")
     def _follows(self) -> Self:
         """Refuse a verdict, a seed or counts that do not follow from the rest."""
+        datetime.fromisoformat(self.made)  # ValueError for the 99th of a month
         if self.seed != seed_of(self.file_sha256, self.nonce):
             raise ValueError("expected the seed that follows from file_sha256 and nonce")
         differs = any(entry.verdict == "differs" for entry in self.clips) or any(of.differences for of in self.datasets)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -13,8 +18,9 @@ from codec_superb.pipeline.verification.attestation import (
     check_signature,
     read_attestation,
 )
+from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import Statement
-from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Submission, now
 from codec_superb.server.database.models import Attestation as Row
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
@@ -22,6 +28,8 @@ from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.keys import find as find_key
 
+AHEAD = timedelta(days=1)
+"""By how much a maintainer's clock may be ahead."""
 OPEN = ("held", "self-reported", "verified")
 """Statuses of submissions that an attestation may be about."""
 
@@ -33,7 +41,8 @@ def receive(session: Session, data: bytes, submission_id: str | None = None) -> 
     another hash; its rows are the same.
 
     Raises BadRequest for what is no attestation or was changed, Forbidden for a key that is unknown or revoked,
-    NotFound where no submission has the file, Conflict for one that was received before or comes too late.
+    NotFound where no submission has the file, Conflict for one that was received before, comes too late, or whose
+    clips do not follow from the file and the seed.
     """
     try:
         attestation = read_attestation(data)
@@ -50,6 +59,7 @@ def accept(session: Session, attestation: Attestation, submission_id: str | None
     digest = attestation.sha256
     if session.scalars(select(Row.id).where(Row.sha256 == digest)).one_or_none() is not None:
         raise Conflict(f"this attestation about submission {submission.id} was received before; nothing has changed")
+    _check(session, submission, statement)
     row = Row(
         submission_id=submission.id, fingerprint=attestation.fingerprint, sha256=digest,
         agrees=statement.verdict == "agrees", document=attestation.model_dump(mode="json"),
@@ -104,6 +114,38 @@ def _submission(session: Session, statement: Statement, submission_id: str | Non
     if found.status not in OPEN:
         raise Conflict(f"expected a submission that is {', '.join(OPEN)}, got {found.id}, which is {found.status}")
     return found
+
+
+class _Clip(NamedTuple):
+    dataset: str
+    category: str
+    clip: str
+
+
+def _check(session: Session, submission: Submission, statement: Statement) -> None:
+    """Raise Conflict where a statement is not what running this submission's drawn clips again gives."""
+    document = submission.document
+    own = (document["clips_sha256"], submission.codec.name, document.get("condition"))
+    condition = statement.condition and statement.condition.model_dump(mode="json")
+    if own != (statement.rows_sha256, statement.codec, condition):
+        raise Conflict(f"expected rows, codec and condition of submission {submission.id}, got others")
+    if datetime.fromisoformat(statement.made) > now() + AHEAD:
+        raise Conflict(f"expected an attestation that was made before today is over, got one of {statement.made}")
+    found = select(ClipBlock.dataset, ClipBlock.data).where(ClipBlock.submission_id == submission.id)
+    rows = [
+        _Clip(dataset, category, clip)
+        for dataset, data in session.execute(found)
+        for category, clip in zip(*(column.to_pylist() for column in _columns(data)), strict=True)
+    ]
+    try:
+        check_drawn(statement, {of["name"]: of["manifest_hash"] for of in document["datasets"]}, rows, by_default=True)
+    except AttestationError as error:
+        raise Conflict(str(error)) from error
+
+
+def _columns(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    table = pq.read_table(io.BytesIO(data), columns=["category", "clip"], use_threads=False, pre_buffer=False)
+    return table.column("category"), table.column("clip")
 
 
 def _change(session: Session, submission: Submission, statement: Statement, name: str) -> None:

@@ -34,7 +34,7 @@ _ERRORS = {
     400: "no attestation, or its signature does not fit",
     403: "signed by a key that this board does not know, or has revoked",
     404: "no submission has the file",
-    409: "received before, or the submission is withdrawn or pending",
+    409: "received before, the submission is withdrawn or pending, or the clips are not those that the seed draws",
     413: "larger than the limit",
 }
 

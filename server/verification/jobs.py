@@ -26,6 +26,8 @@ SILENCE = timedelta(minutes=2)
 """A worker that has not been heard of for so long is given up."""
 ATTEMPTS = 3
 """Claims of a job before it is given up."""
+PAUSES = (timedelta(minutes=1), timedelta(minutes=5))
+"""After the first and the second failed attempt: what is full or away for a moment must not cost all three."""
 MESSAGE_LIMIT = 20_000
 """Characters of a message that are kept."""
 
@@ -79,7 +81,11 @@ def claim(session: Session, worker: str, *, kinds: Collection[str]) -> Verificat
     _take_from_the_silent(session)
     waiting = (
         select(VerificationJob.id)
-        .where(VerificationJob.state == "queued", VerificationJob.kind.in_(tuple(kinds)))
+        .where(
+            VerificationJob.state == "queued",
+            VerificationJob.kind.in_(tuple(kinds)),
+            VerificationJob.heartbeat.is_(None) | (VerificationJob.heartbeat <= now()),
+        )
         .order_by(VerificationJob.id)
         .limit(1)
     )
@@ -111,9 +117,13 @@ def fail(session: Session, job: VerificationJob, worker: str, message: str) -> b
     return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message)))
 
 
-def give_back(session: Session, job: VerificationJob, worker: str) -> bool:
-    """Put back a job that was not tried to its end, as its worker is told to stop: this counts as no attempt."""
-    back = {"state": "queued", "worker": "", "heartbeat": None, "attempts": job.attempts - 1}
+def give_back(session: Session, job: VerificationJob, worker: str, *, pause: timedelta | None = None) -> bool:
+    """Put back a job that was not tried to its end: this counts as no attempt.
+
+    ``pause``: how long it waits then; None where its worker is told to stop.
+    """
+    until = None if pause is None else now() + pause
+    back = {"state": "queued", "worker": "", "heartbeat": until, "attempts": job.attempts - 1}
     return _changed(session, _own(job, worker).values(back))
 
 
@@ -148,7 +158,8 @@ def _after_failure(attempts: int, message: str) -> dict[str, Any]:
     text = message[:MESSAGE_LIMIT]
     if attempts >= ATTEMPTS:
         return {"state": "failed", "finished": now(), "message": f"given up after {ATTEMPTS} attempts: {text}"}
-    return {"state": "queued", "worker": "", "heartbeat": None, "message": text}
+    until = now() + PAUSES[attempts - 1] if attempts else None  # a silent worker has paused already
+    return {"state": "queued", "worker": "", "heartbeat": until, "message": text}
 
 
 def _own(job: VerificationJob, worker: str) -> Update:

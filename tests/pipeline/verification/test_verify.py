@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
@@ -102,6 +103,25 @@ def test_what_is_forged_is_named(
     ]
     (line,) = statement.differing()
     assert line.startswith(f"voices, {clip}: {quantity}: ")
+
+
+def test_claimed_circumstances_buy_nothing(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """Other sound of a deterministic codec differs on any processor; with other libraries nothing can be said."""
+    file = _claimed(run, tmp_path / "processor", {"processor": "AMD EPYC 7763"})
+    assert outcome(file, again, pool).verdict == "differs"
+    file = _claimed(run, tmp_path / "packages", {"packages": {"av": "17.0.0"}})
+    with pytest.raises(CannotRun, match=f"got 1 of {CLIPS}; the file names another system or other versions"):
+        outcome(file, again, pool)
+
+
+def _claimed(run: RunFolder, place: Path, circumstances: dict[str, Any]) -> Path:
+    info = run.info()
+    copy = RunFolder(place / "voices")
+    stamps = tuple(of.model_copy(update=circumstances) for of in info.provenance)
+    copy.write_info(info.model_copy(update={"provenance": stamps}))
+    first, *others = run.rows()
+    copy.write_rows([first, *map(_other_sound, others)], list(info.metrics))
+    return packed(copy, place / "claimed.zip")
 
 
 def test_another_codec_under_the_name_cannot_be_run(

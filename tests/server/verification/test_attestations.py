@@ -19,7 +19,7 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
-from support.server.verified import FILE, statement
+from support.server.verified import FILE, ROWS, keep_clips, statement
 
 from codec_superb.cli.verification.board_keys import board_key
 from codec_superb.pipeline.errors import PipelineError
@@ -30,6 +30,7 @@ from codec_superb.pipeline.verification.attestation import (
     sign,
 )
 from codec_superb.pipeline.verification.keys import KeyFault, create_key, fingerprint_of, load_key, public_key_of
+from codec_superb.pipeline.verification.statement import Statement
 from codec_superb.server.database.models import Attestation, AuditEntry, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict, Forbidden, NotFound
@@ -38,6 +39,7 @@ from codec_superb.server.verification import keys
 from codec_superb.server.verification.attestations import shortened
 
 ADDRESS = "/api/v1/attestations"
+DRAWN = len(statement().clips)
 
 
 @contextmanager
@@ -74,7 +76,9 @@ def key(database: Database) -> Ed25519PrivateKey:
 def submitted(database: Database, status: str = "self-reported") -> str:
     """Store a submission with the file of the statements."""
     with database.transaction(write=True) as session:
-        return make_submission(session, status=status, file_sha256=FILE)
+        identity = make_submission(session, status=status, file_sha256=FILE)
+        keep_clips(session, identity)
+        return identity
 
 
 def status_of(database: Database, identity: str) -> tuple[str, str | None, str | None]:
@@ -95,10 +99,15 @@ def test_what_agrees_is_verified(client: TestClient, database: Database, key: Ed
     status, who, reason = status_of(database, identity)
     assert status == "verified"
     assert (who, reason) == (
-        ("Mai Ntainer", "run again: 2 of 40 clips of mini agree") if before != status else (None,) * 2
+        ("Mai Ntainer", f"run again: {DRAWN} of 60 clips of mini agree") if before != status else (None,) * 2
     )
     (listed,) = client.get(f"/api/v1/submissions/{identity}/attestations").json()["attestations"]
-    assert (listed["signed_by"], listed["agrees"], listed["drawn"], listed["differing"]) == ("Mai Ntainer", True, 2, 0)
+    assert (listed["signed_by"], listed["agrees"], listed["drawn"], listed["differing"]) == (
+        "Mai Ntainer",
+        True,
+        DRAWN,
+        0,
+    )
     whole = client.get(f"{ADDRESS}/{listed['sha256']}").content
     (shown,) = client.get("/.well-known/codec-superb-keys.json").json()["keys"]
     check_signature(read_attestation(whole), shown["public_key"])
@@ -116,7 +125,7 @@ def test_what_differs_is_held(client: TestClient, database: Database, key: Ed255
     if before != "held":
         assert who == "Mai Ntainer"
         assert reason is not None
-        assert "mini, b: pesq: 3.5 submitted, 2.5 found, 0.001 allowed" in reason
+        assert f"mini, {statement().clips[0].clip}: pesq: 3.5 submitted, 2.5 found, 0.001 allowed" in reason
     assert client.get(f"/api/v1/submissions/{identity}/attestations").status_code == 404
     assert client.get(f"{ADDRESS}/{answer.json()['attestation']['sha256']}").status_code == 404
 
@@ -160,6 +169,40 @@ def test_nobody_else_can(client: TestClient, database: Database, key: Ed25519Pri
     with database.transaction() as session:
         assert session.scalars(select(Attestation)).all() == []
         assert {entry.action for entry in session.scalars(select(AuditEntry))} == {"key.added", "key.revoked"}
+
+
+def _chosen(good: Statement) -> Statement:
+    """Name another clip than one that was drawn."""
+    drawn = {entry.clip for entry in good.clips}
+    other = good.clips[0].model_copy(update={"clip": next(row.clip for row in ROWS if row.clip not in drawn)})
+    return good.model_copy(update={"clips": tuple(sorted((other, *good.clips[1:]), key=lambda of: of.clip))})
+
+
+def test_what_does_not_follow_from_the_file_is_refused(
+    client: TestClient, database: Database, key: Ed25519PrivateKey
+) -> None:
+    """Chosen clips, too few, another state or size of a dataset, other rows, another codec, another day."""
+    identity = submitted(database)
+    good = statement()
+    (mini,) = good.datasets
+    for wrong, why in (
+        (_chosen(good), "they were chosen"),
+        (statement(drawn=DRAWN - 1), f"expected {DRAWN} clips or more"),
+        (statement(datasets=(mini.model_copy(update={"manifest_hash": "5" * 64}),)), "expected the state"),
+        (statement(datasets=(mini.model_copy(update={"clips": 1000}),)), "expected 60 clips"),
+        (statement(rows_sha256="1" * 64), "got others"),
+        (statement(codec="opus_64k"), "got others"),
+        (statement(made="2999-01-01T00:00:00+00:00"), "2999"),
+    ):
+        answer = client.post(ADDRESS, content=sign(wrong, key).to_json())
+        assert answer.status_code == 409, answer.text
+        assert why in answer.json()["detail"]
+    text = sign(good, key).to_json().decode()
+    for old, new in (('"format": 1', '"format": true'), ('"format": 1', '"format": 1.0'), ("2026-01-02", "9999-99-99")):
+        assert old in text
+        assert client.post(ADDRESS, content=text.replace(old, new)).status_code == 400
+    assert status_of(database, identity)[0] == "self-reported"
+    assert client.post(ADDRESS, content=text).status_code == 201
 
 
 @pytest.mark.parametrize("before", ["pending", "withdrawn"])

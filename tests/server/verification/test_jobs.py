@@ -11,7 +11,7 @@ from support.server.board import make_submission
 
 from codec_superb.server.database.models import VerificationJob, now
 from codec_superb.server.database.session import Database
-from codec_superb.server.verification.jobs import ATTEMPTS, SILENCE, beat, claim, enqueue, fail, finish
+from codec_superb.server.verification.jobs import ATTEMPTS, PAUSES, SILENCE, beat, claim, enqueue, fail, finish
 
 KINDS = ("verify",)
 
@@ -33,6 +33,13 @@ def silence(database: Database) -> None:
     """Let the last sign of life of every worker be too long ago."""
     with database.transaction(write=True) as session:
         session.execute(update(VerificationJob).values(heartbeat=now() - SILENCE - timedelta(seconds=1)))
+
+
+def wait_out(database: Database, number: int) -> None:
+    """Let the pause of a job that failed be over."""
+    with database.transaction(write=True) as session:
+        paused = update(VerificationJob).where(VerificationJob.id == number, VerificationJob.state == "queued")
+        session.execute(paused.values(heartbeat=now() - timedelta(seconds=1)))
 
 
 def stored(database: Database, number: int) -> VerificationJob:
@@ -115,6 +122,11 @@ def test_given_up_after_three(database: Database) -> None:
         silence(database)
         with database.transaction(write=True) as session:
             assert fail(session, unlucky, "one", "no space left")
+        if attempt < ATTEMPTS:
+            pause = stored(database, unlucky.id).heartbeat
+            assert pause is not None
+            assert timedelta(0) <= now() + PAUSES[attempt - 1] - pause < timedelta(minutes=1)
+            wait_out(database, unlucky.id)
     assert taken(database) is None
     states = [stored(database, number) for number in numbers]
     assert [job.state for job in states] == ["failed", "failed"]

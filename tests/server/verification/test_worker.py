@@ -19,25 +19,35 @@ from support.pipeline.runs import speech_folder
 from support.pipeline.stats import sha
 from support.pipeline.verified import forged, packed, raised
 from support.server.board import make_submission
+from support.server.compare import block
 from support.server.serving import PROGRAM
 from support.timing import wait_for
 
 from codec_superb.cli.main import call
 from codec_superb.cli.verification.handlers import HANDLERS
-from codec_superb.cli.verification.verify_job import FOLDER
+from codec_superb.cli.verification.verify_job import FOLDER, run_verify
 from codec_superb.cli.verification.worker import Context, work
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.pipeline.errors import InUse
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
+from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
-from codec_superb.server.database.models import Attestation, Submission, VerificationJob, VerificationKey, now
+from codec_superb.server.database.models import (
+    Attestation,
+    ClipBlock,
+    Submission,
+    VerificationJob,
+    VerificationKey,
+    now,
+)
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
-from codec_superb.server.verification.jobs import SILENCE, enqueue
+from codec_superb.server.verification.jobs import SILENCE, claim, enqueue
 
 CLIPS = 4
 
@@ -72,6 +82,13 @@ def stored(database: Database, settings: Settings, file: Path, codec: str = "opu
     shutil.copy(file, submission_path(settings, digest))
     with database.transaction(write=True) as session:
         identity = make_submission(session, codec, file_sha256=digest)
+        _, opened = check_and_open(file)
+        assert opened is not None
+        rows, keys = opened.rows, list(opened.submission.metrics)
+        session.get_one(Submission, identity).document = opened.submission.model_dump(
+            mode="json", exclude={"codec", "aggregates"}
+        )
+        session.add(ClipBlock(submission_id=identity, dataset="mini", rows=len(rows), data=block(rows, keys)))
         enqueue(session, identity, "verify", clips=0)
     return identity
 
@@ -154,7 +171,7 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
 
 
 def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
-    """Three faults end a job with the reason; Ctrl-C puts it back as it was, and ends the worker."""
+    """Three faults end a job with the reason, a folder in use counts for nothing, each waits a while; Ctrl-C puts it back as it was, and ends the worker."""
     with database.transaction(write=True) as session:
         identity = make_submission(session)
         enqueue(session, identity, "verify", clips=None)
@@ -168,10 +185,38 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     with pytest.raises(KeyboardInterrupt):
         work(context_of(database, settings), {"verify": interrupted}, once=True)
     assert (look(database, identity)[1].state, look(database, identity)[1].attempts) == ("queued", 0)
-    assert work(context_of(database, settings), {"verify": faulty}, once=True) == 3
+
+    def busy(_context: Context, _job: VerificationJob) -> None:
+        raise InUse("another process is working on it")
+
+    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (faulty, 2), (faulty, 3)):
+        assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
+        _, job = look(database, identity)
+        assert job.attempts == attempts
+        if job.state == "queued":  # and not before the pause is over
+            assert work(context_of(database, settings), {"verify": handler}, once=True) == 0
+            with database.transaction(write=True) as session:
+                session.execute(update(VerificationJob).values(heartbeat=now()))
     _, job = look(database, identity)
     assert (job.state, job.attempts) == ("failed", 3)
     assert "no space left" in job.message
+
+
+def test_a_worker_that_was_given_up_leaves_the_folder(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """Its successor works there: what is left of the first stores and removes nothing."""
+    identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    context = context_of(database, settings)
+    with database.transaction(write=True) as session:
+        late = claim(session, context.worker, kinds=("verify",))
+        assert late is not None
+        session.expunge(late)
+        session.execute(update(VerificationJob).values(attempts=2, worker="another"))
+    run_verify(context, late)
+    assert (settings.storage / FOLDER / str(late.id) / "opus_6k").is_dir()
+    submission, job = look(database, identity)
+    assert (submission.status, job.state) == ("self-reported", "running")
 
 
 def test_every_accepted_one_where_the_setting_says_so(database: Database, settings: Settings) -> None:
