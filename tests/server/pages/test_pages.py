@@ -242,4 +242,4 @@ class TestSmallFiles:
         """Pages stay out of it."""
         paths = json.loads(client.get("/api/openapi.json").text)["paths"]
         elsewhere = {"/healthz", "/readyz", "/.well-known/codec-superb-keys.json"}
-        assert {path for path in paths if not path.startswith("/api/")} == elsewhere
+        assert {path for path in paths if not path.startswith("/api/")} <= elsewhere
