@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline.errors import ClipTableError, InUse, PipelineError, RunFolderError
+from codec_superb.pipeline.errors import ClipTableError, InUse, RunFolderError
 from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
@@ -189,8 +189,8 @@ class RunFolder:
     def lock(self) -> Iterator[None]:
         """Lock the run against other processes, and remove temporary files of killed ones.
 
-        The kernel releases the flock(2) with the process. Raises PipelineError when another process holds it, and where
-        the parent folder cannot be created.
+        The kernel releases the flock(2) with the process. Raises InUse when another process holds it, and
+        PipelineError where the parent folder cannot be created.
         """
         import fcntl
 

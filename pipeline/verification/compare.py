@@ -90,8 +90,8 @@ def compare_clip(there: ClipRow, here: ClipRow, *, exact: bool, probes: Collecti
 def drifts(compared: Sequence[Compared]) -> tuple[Difference, ...]:
     """Return the quantities whose mean over clips of other sound differs by more than rounding does.
 
-    The mean may be off by its tolerance and :data:`ERRORS` standard errors of honest runs, and the differences may spread
-    no further than theirs: both are :data:`OTHER_SOUND`'s, as those of the file are the submitter's to choose.
+    The mean may be off by its tolerance and :data:`ERRORS` standard errors of honest runs, and the differences may
+    spread no further than theirs: both are :data:`OTHER_SOUND`'s, as those of the file are the submitter's to choose.
     """
     by_quantity: dict[str, list[tuple[float, float, float]]] = {}
     for entry in compared:
