@@ -73,9 +73,8 @@ class VerificationJob(Base):
     worker: Mapped[str] = mapped_column(String(200), default="")
     """Who has it: machine and process."""
     heartbeat: Mapped[datetime | None]
-    """Last sign of life of the worker: a job whose worker is silent goes back to the queue.
-
-    Of a queued job: the moment from which it may be taken again, after a failure."""
+    """Last sign of life of the worker: a job whose worker is silent goes back to the queue. Of a queued job: the
+    moment from which it may be taken again, after a failure."""
     created: Mapped[datetime] = mapped_column(default=now)
     finished: Mapped[datetime | None]
     outcome: Mapped[str] = mapped_column(String(32), default="")

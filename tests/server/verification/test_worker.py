@@ -171,7 +171,10 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
 
 
 def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
-    """Three faults end a job, a folder in use counts for nothing, each waits; Ctrl-C puts it back, ends the worker."""
+    """Three faults end a job with the reason, a folder in use counts for nothing, and each waits a while.
+
+    Ctrl-C puts it back as it was, and ends the worker.
+    """
     with database.transaction(write=True) as session:
         identity = make_submission(session)
         enqueue(session, identity, "verify", clips=None)
