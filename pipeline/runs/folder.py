@@ -189,8 +189,8 @@ class RunFolder:
     def lock(self) -> Iterator[None]:
         """Lock the run against other processes, and remove temporary files of killed ones.
 
-        The kernel releases the flock(2) with the process. Raises PipelineError when another process holds it, and where
-        the parent folder cannot be created.
+        The kernel releases the flock(2) with the process. Raises InUse when another process holds it, and
+        PipelineError where the parent folder cannot be created.
         """
         import fcntl
 
