@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
+
+from codec_superb.cli.verification.worker import RUNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 CLIP_SECONDS = 1200.0
 """Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
-FOLDER = "verification"
-"""In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
 
 
 def run_verify(context: Context, job: VerificationJob) -> None:
@@ -28,16 +27,14 @@ def run_verify(context: Context, job: VerificationJob) -> None:
     from codec_superb.pipeline.verification.compare import FailedHere
     from codec_superb.server.verification.jobs import finish
 
-    place = context.settings.storage / FOLDER / str(job.id)
+    place = context.settings.storage / RUNS / str(job.id)
     try:
         statement = _statement(context, job, place)
     except (CannotRun, FailedHere) as error:
         with context.database.transaction(write=True) as session:
-            own = finish(session, job, context.worker, "cannot run", str(error))
+            finish(session, job, context.worker, "cannot run", str(error))
     else:
-        own = _store(context, job, statement)
-    if own:  # else the folder is that of the worker that has the job now
-        shutil.rmtree(place, ignore_errors=True)
+        _store(context, job, statement)
 
 
 def _statement(context: Context, job: VerificationJob, place: Path) -> Statement:
@@ -55,11 +52,8 @@ def _statement(context: Context, job: VerificationJob, place: Path) -> Statement
         return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
 
 
-def _store(context: Context, job: VerificationJob, statement: Statement) -> bool:
-    """Sign, end the job and change the submission, all at once: a worker that was given up stores nothing.
-
-    Returns whether the job was this worker's own.
-    """
+def _store(context: Context, job: VerificationJob, statement: Statement) -> None:
+    """Sign, end the job and change the submission, all at once: a worker that was given up stores nothing."""
     from codec_superb.pipeline.verification.attestation import sign
     from codec_superb.server.errors import Conflict
     from codec_superb.server.verification.attestations import accept
@@ -69,10 +63,8 @@ def _store(context: Context, job: VerificationJob, statement: Statement) -> bool
     message = "\n".join(statement.differing() or [f"not compared: {line}" for line in statement.left_out])
     try:
         with context.database.transaction(write=True) as session:
-            own = finish(session, job, context.worker, statement.verdict, message)
-            if own:
+            if finish(session, job, context.worker, statement.verdict, message):
                 accept(session, sign(statement, board_key(session, context.settings)))
-    except Conflict as error:  # withdrawn meanwhile
+    except Conflict as error:  # withdrawn meanwhile, or fewer clips than verify a row
         with context.database.transaction(write=True) as session:
-            own = finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")
-    return own
+            finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")

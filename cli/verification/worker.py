@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 10.0
 """Pause between two looks at an empty queue."""
+RUNS = "verification"
+"""In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
             if context.settings.verify_accepted and "verify" in handlers:
                 enqueue_unverified(session)
             job = claim(session, context.worker, kinds=tuple(handlers))
+        remove_ended(context)
         if job is not None:
             _do(context, job, handlers[job.kind])
             done += 1
@@ -61,6 +65,19 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
             return done
         else:
             idle.wait(poll)
+
+
+def remove_ended(context: Context) -> None:
+    """Remove the runs of jobs that have ended, given up ones too; a job that waits or runs goes on with its own."""
+    from codec_superb.server.verification.jobs import not_ended
+
+    runs = (context.settings.storage / RUNS).glob("*")
+    places = {int(place.name): place for place in runs if place.name.isdecimal()}
+    if places:
+        with context.database.transaction() as session:
+            needed = not_ended(session, places)
+        for number in places.keys() - needed:
+            shutil.rmtree(places[number], ignore_errors=True)
 
 
 def _do(context: Context, job: VerificationJob, handler: Handler) -> None:

@@ -146,6 +146,12 @@ def all_jobs(session: Session, *, limit: int) -> Sequence[VerificationJob]:
     return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(limit)).all()
 
 
+def not_ended(session: Session, jobs: Collection[int]) -> set[int]:
+    """Return those of the ids that are of jobs which wait or run."""
+    live = VerificationJob.id.in_(jobs), VerificationJob.state.in_(("queued", "running"))
+    return set(session.scalars(select(VerificationJob.id).where(*live)))
+
+
 def _take_from_the_silent(session: Session) -> None:
     silent = (VerificationJob.state == "running") & (VerificationJob.heartbeat < now() - SILENCE)
     gone = "the worker went silent"

@@ -25,8 +25,8 @@ from support.timing import wait_for
 
 from codec_superb.cli.main import call
 from codec_superb.cli.verification.handlers import HANDLERS
-from codec_superb.cli.verification.verify_job import FOLDER, run_verify
-from codec_superb.cli.verification.worker import Context, work
+from codec_superb.cli.verification.verify_job import run_verify
+from codec_superb.cli.verification.worker import RUNS, Context, remove_ended, work
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
 from codec_superb.pipeline.errors import InUse
@@ -149,7 +149,7 @@ def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, sett
     for row in signed:
         check_signature(read_attestation(json.dumps(row.document).encode()), key.public_key)
         assert row.document["statement"]["nonce"] == look(database, row.submission_id)[1].nonce
-    assert list((settings.storage / FOLDER).iterdir()) == []
+    assert list((settings.storage / RUNS).iterdir()) == []
 
 
 def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
 
 
 def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
-    """Three faults end a job with the reason, a folder in use counts for nothing, and each waits a while.
+    """Three faults end a job with the reason and remove its runs, a folder in use counts for nothing, each waits.
 
     Ctrl-C puts it back as it was, and ends the worker.
     """
@@ -182,7 +182,8 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     def interrupted(_context: Context, _job: VerificationJob) -> None:
         raise KeyboardInterrupt
 
-    def faulty(_context: Context, _job: VerificationJob) -> None:
+    def faulty(context: Context, job: VerificationJob) -> None:
+        (context.settings.storage / RUNS / str(job.id)).mkdir(parents=True, exist_ok=True)
         raise OSError("no space left on device")
 
     with pytest.raises(KeyboardInterrupt):
@@ -196,12 +197,14 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
         assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
         _, job = look(database, identity)
         assert job.attempts == attempts
+        kept = [place.name for place in (settings.storage / RUNS).glob("*")]
         if job.state == "queued":  # and not before the pause is over
+            assert kept == [str(job.id)] * (attempts > 0)
             assert work(context_of(database, settings), {"verify": handler}, once=True) == 0
             with database.transaction(write=True) as session:
                 session.execute(update(VerificationJob).values(heartbeat=now()))
     _, job = look(database, identity)
-    assert (job.state, job.attempts) == ("failed", 3)
+    assert (job.state, job.attempts, kept) == ("failed", 3, [])
     assert "no space left" in job.message
 
 
@@ -217,7 +220,8 @@ def test_a_worker_that_was_given_up_leaves_the_folder(
         session.expunge(late)
         session.execute(update(VerificationJob).values(attempts=2, worker="another"))
     run_verify(context, late)
-    assert (settings.storage / FOLDER / str(late.id) / "opus_6k").is_dir()
+    remove_ended(context)
+    assert (settings.storage / RUNS / str(late.id) / "opus_6k").is_dir()
     submission, job = look(database, identity)
     assert (submission.status, job.state) == ("self-reported", "running")
 
