@@ -22,7 +22,11 @@ def enqueue(
     every: Annotated[bool, typer.Option("--all", help="All self-reported ones that were never queued.")] = False,
     clips: Annotated[
         int | None,
-        typer.Option(min=0, help="Clips of each dataset, 0 for all.", show_default="as many as catch 5 % with 99 %"),
+        typer.Option(
+            min=0,
+            help="Clips of each dataset, 0 for all; fewer than the default can hold a row, and verify none.",
+            show_default="as many as catch 5 % with 99 %",
+        ),
     ] = None,
     database: DatabaseOption = None,
     storage: StorageOption = None,
@@ -78,7 +82,7 @@ def add(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take an attestation of any size, as the API takes one."""
+    """Take an attestation, as the API takes one, of up to 4 MB."""
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.verification.attestations import receive
 

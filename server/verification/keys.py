@@ -84,7 +84,7 @@ def add(session: Session, name: str, public_key: str, *, actor: str) -> Verifica
 
 
 def revoke(session: Session, fingerprint: str, *, actor: str) -> VerificationKey:
-    """Believe a key no longer; what it verified before stays, and is listed by ``admin verify list``.
+    """Believe a key no longer; what it verified before stays until somebody decides otherwise.
 
     Raises NotFound where no key, or more than one, begins with these letters; Conflict for one that is revoked already.
     """
