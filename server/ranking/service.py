@@ -88,6 +88,7 @@ def _rows(found: Field, sample: Drawn, weights: dict[str, float]) -> list[Ranked
             codec=(entry := found.entries[place]).codec,
             title=entry.title,
             status=entry.source,
+            submitter=entry.submitter,
             kbps=None if math.isnan(found.rates[place]) else found.rates[place],
             rank=_range(ranges, place),
             points=float(reached[place]),

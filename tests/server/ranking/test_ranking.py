@@ -198,6 +198,10 @@ def test_the_page_works_for_everybody(app: FastAPI, database: Database, settings
         page.wait_for_url("**music=2.5**")
         assert page.get_by_label("Music (overall score)").input_value() == "2.5"
         assert "not separable" in page.content()
+        table = page.locator(".table-scroll.long").inner_text()
+        assert "Speech points\tAudio points\tMusic points" in table
+        assert "twin_a self-reported\nby anonymous" in table
+        assert "twin_b verified\nby anonymous" in table
 
 
 def test_an_empty_board_has_no_winner(client: TestClient) -> None:

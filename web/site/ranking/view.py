@@ -85,6 +85,8 @@ class RankedCodec:
     codec: str
     title: str
     status: str
+    submitter: str
+    """Account that sent it, or ``anonymous``."""
     kbps: float | None
     """Over all of its clips."""
     rank: Range
