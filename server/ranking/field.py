@@ -13,7 +13,7 @@ from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.select import Ranked, quantity_of, rank, reason_without_rank
-from codec_superb.server.ranking.bands import BANDS
+from codec_superb.server.ranking.bands import band_of
 from codec_superb.server.ranking.weights import ASPECTS
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site.board.choices import BoardState
@@ -86,7 +86,8 @@ def _rate(entry: BoardEntry) -> float:
 
 
 def _within(rate: float, band: str) -> bool:
-    return not band or any(each.key == band and each.low <= rate < each.high for each in BANDS)
+    own = band_of(rate)
+    return not band or (own is not None and own.key == band)
 
 
 def _reason(entry: BoardEntry, ranked: Mapping[str, Ranked], places: Mapping[str, Mapping[str, int]]) -> str:
