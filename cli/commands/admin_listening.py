@@ -122,6 +122,7 @@ def results(
 
         from codec_superb.server.listening_tests import service, summary
         from codec_superb.web.site.listening_tests import words
+        from codec_superb.web.text import p_value
 
         found = summary.results(session, service.found(session, test))
     if as_json:
@@ -138,7 +139,7 @@ def results(
         print_table("", ("condition", "mean [95 %]", "median", "n"), rows)
     if found.pairs:
         pairs = [
-            (each.first, each.second, words.percent(each.share, each.low, each.high), words.probability(each.p),
+            (each.first, each.second, words.percent(each.share, each.low, each.high), p_value(each.p),
              str(each.n))
             for each in found.pairs
         ]  # fmt: skip

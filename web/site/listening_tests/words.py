@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from codec_superb.web.site.listening_tests.view import KINDS, ConditionResult, PairResult, TestResults
+from codec_superb.web.text import p_value
 
 NAMES = {"reference": "Hidden reference", "anchor-3.5k": "Low anchor, 3.5 kHz", "anchor-7k": "Mid anchor, 7 kHz"}
-_SMALL = 0.001
 
 
 def name_of(condition: str) -> str:
@@ -34,13 +34,6 @@ def percent(value: float | None, low: float | None = None, high: float | None = 
     return f"{100 * value:.0f}{ends} %"
 
 
-def probability(p: float | None) -> str:
-    """Write a p-value."""
-    if p is None:
-        return "–"
-    return f"< {_SMALL}" if p < _SMALL else f"{p:.3f}"
-
-
 def digits_of(kind: str) -> int:
     """Return how many decimals a mean has."""
     return 1 if kind == "mushra" else 2
@@ -65,7 +58,7 @@ def _pair(pair: PairResult, codec: str, kind: str) -> str:
     other = pair.second if pair.first == codec else pair.first
     if kind == "abx":
         right = percent(pair.share, pair.low, pair.high)
-        return f"told from {side_of(other)} in {right} of {pair.n}, p {probability(pair.p)}"
+        return f"told from {side_of(other)} in {right} of {pair.n}, p {p_value(pair.p)}"
     share, low, high = pair.share, pair.low, pair.high
     if pair.first != codec and share is not None and low is not None and high is not None:
         share, low, high = 1 - share, 1 - high, 1 - low
