@@ -92,7 +92,7 @@ def accept(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish what is pending; with a reason, publish again what was withdrawn."""
+    """Publish what is pending or held; with a reason, publish again what was withdrawn."""
     _decide(submission, "accept", reason, database, storage, as_json=as_json)
 
 
@@ -104,8 +104,20 @@ def reject(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn down what is pending."""
+    """Turn down what is pending or held."""
     _decide(submission, "reject", reason, database, storage, as_json=as_json)
+
+
+@app.command("hold")
+def hold(
+    submission: IdArgument,
+    reason: NeededReason,
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take what is public off the board until somebody decides again."""
+    _decide(submission, "hold", reason, database, storage, as_json=as_json)
 
 
 @app.command("verify")
@@ -116,7 +128,7 @@ def verify(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Mark what is published as run again by the maintainers."""
+    """Mark what is self-reported or held as run again by the maintainers."""
     _decide(submission, "verify", reason, database, storage, as_json=as_json)
 
 

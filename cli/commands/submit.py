@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "CODEC_SUPERB_TOKEN"  # noqa: S105 -- the name of a variable
 CANNOT, FAULTS = 2, 3
 _NOT_ALLOWED = (401, 403)
+_WAITING = ("pending", "held")
 
 
 def command(
@@ -150,6 +151,18 @@ def _say(outcomes: list[dict[str, Any]], *, as_json: bool) -> None:
             continue
         known = "" if outcome["new"] else ", sent before"
         told = f"{name}: {outcome['codec']} version {outcome['version']}, {outcome['status']}{known}"
+        if outcome["status"] in _WAITING:
+            told += ", waits for a moderator; its page is public once it is accepted"
         typer.echo(f"{told}: {outcome['url']}" if outcome["url"] else told)
+        if outcome["status"] == "held":
+            _say_why(outcome)
         for text in outcome.get("notes", []):
             typer.echo(f"  note: {text}")
+
+
+def _say_why(outcome: dict[str, Any]) -> None:
+    """Say why something is held: a moderator's words, or the warnings that hold it."""
+    found = [f"{each['where']}: {each['text']}" if each["where"] else each["text"]
+             for each in outcome.get("warnings", []) if each.get("holds")]  # fmt: skip
+    for text in [outcome["reason"]] if outcome.get("reason") else found:
+        typer.echo(f"  held: {text}")

@@ -80,7 +80,9 @@ def check_admission(
     _check_sizes(document, findings)
     check_sound(submission, opened.members, known, findings)
     if public and submission.submitter is None:
-        findings.note("no submitter is named; codec-superb pack --submitter NAME does it")
+        findings.note(
+            "the file names nobody (codec-superb pack --submitter NAME does): an account that sends it is shown"
+        )
 
 
 def _check_datasets(submission: Submission, known: Known, findings: Findings) -> None:

@@ -21,7 +21,7 @@ class Receipt(ApiModel):
     """``pending`` and ``held`` wait for a moderator, the second because of its warnings; ``self-reported`` and
     ``verified`` are on the leaderboard."""
     url: str
-    """Page of the submission; there is none for the public while it is pending."""
+    """Page of the submission; there is none for the public while it is pending or held."""
     datasets: list[str]
     clips: int
     ok: int

@@ -29,7 +29,7 @@ _REFUSALS = error_responses(
 def decide_by_program(
     submission_id: SubmissionId, wanted: DecisionRequest, caller: ModeratingCaller, session: WriteTransaction
 ) -> DecisionAnswer:
-    """Accept, reject, verify or withdraw a submission."""
+    """Accept, reject, hold, verify or withdraw a submission."""
     return DecisionAnswer.of(
         decide(session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status)
     )

@@ -16,7 +16,7 @@ from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import claim_public_names
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
-from codec_superb.server.people.tokens import account_of, check_name
+from codec_superb.server.people.tokens import check_name, find_account
 
 Decision = Literal["accept", "reject", "hold", "verify", "withdraw"]
 Kind = Literal["codec", "family"]
@@ -124,12 +124,15 @@ def find_own(session: Session, submission_id: str, caller: Identity) -> Submissi
 
 
 def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: str) -> str | None:
-    """Give the name of a codec or a family to another account, created if necessary; return the previous owner.
+    """Give the name of a codec or a family to another account; return the previous owner.
 
-    Raises NotFound for an unknown name, BadRequest for an invalid account name, Conflict where the account owns it and
-    for a name of the catalogue, which nobody owns.
+    Raises NotFound for an unknown name or account, BadRequest for an invalid account name, Conflict where the account
+    owns it and for a name of the catalogue, which nobody owns.
     """
     check_name(account)
+    receiver = find_account(session, account)
+    if receiver is None:
+        raise NotFound(f"no account is named {account[:80]!r}; codec-superb admin token create makes one")
     named = find_codec(session, name) if kind == "codec" else find_family(session, name)
     if name in (catalogue.cards() if kind == "codec" else catalogue.families().values()):
         raise Conflict(f"{name} is a {kind} of the catalogue, which nobody owns")
@@ -138,7 +141,7 @@ def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: st
     before = None if named.owner is None else named.owner.name
     if before == account:
         raise Conflict(f"{named.name} belongs to {account} already")
-    named.owner = account_of(session, account)
+    named.owner = receiver
     bump_revision(session)  # results under a name that nobody owns stand in another order
     record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
     return before

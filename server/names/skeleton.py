@@ -1,13 +1,16 @@
 """Folds letters that look alike (Unicode TR39, section 4), so that two names that look the same are found to be equal.
 
-The prototypes are those of ``confusables.txt`` as the package confusable-homoglyphs carries them. Three things fold
-more than TR39 does: compatibility forms are decomposed (NFKD, since the file lists some full-width letters alone), case
-is folded, and ``i`` joins ``l`` and ``1``, whose capital looks like them.
+The prototypes are those of ``confusables.txt`` as the package confusable-homoglyphs carries them. More is folded than
+by TR39: compatibility forms are decomposed (NFKD, since the file lists some full-width letters alone), case is folded,
+``i`` joins ``l`` and ``1``, whose capital looks like them, and letters and digits alone count, with the accents
+above a letter. Two signs are read as words, since they tell codecs apart: the plus of AMR-WB+, and any sign between two
+digits, as in 1.5 kbps.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -17,20 +20,27 @@ LIMIT = 800
 """Characters of the database's columns; a longer skeleton, of 80 ligatures of whole words, is kept as its SHA-256."""
 _MARK = "\u200e"
 """Left-to-right mark, with which the file sets letters of scripts that run to the left apart."""
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u3099\u309a")
+"""Marks above a letter that make another one, as in ü and й, and those of kana; others are easily overlooked."""
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+]|_)+(?=\d)")
 
 
 @lru_cache(4096)
 def skeleton(text: str) -> str:
-    """Return what all texts have in common that look like ``text``; never empty for a text with visible letters."""
-    folded = _decomposed(text)
+    """Return what all texts have in common that look like ``text``; never empty for a text with visible signs."""
+    spoken = "".join(_decomposed(text).split())
+    spoken = _BETWEEN_DIGITS.sub("dot", spoken).replace("+", "plus")
+    folded = "".join(sign for sign in spoken if unicodedata.category(sign)[0] != "P")  # a dash looks like a letter
     for _ in range(2):  # the second time for what a capital's lower case is a look-alike of
         folded = _decomposed("".join(_prototypes().get(letter, letter) for letter in folded).casefold())
-    found = "".join(folded.split()).replace("i", "l")
+    found = "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
+    found = found or "".join(text.split())
     return found if len(found) <= LIMIT else sha256(found.encode()).hexdigest()
 
 
 def _decomposed(text: str) -> str:
-    return unicodedata.normalize("NFKD", text)
+    signs = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in signs if each in _ACCENTS or not unicodedata.name(each, "").startswith("COMBINING"))
 
 
 @cache

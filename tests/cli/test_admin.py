@@ -122,8 +122,12 @@ class TestSubmissions:
         (waiting,) = admin("submissions", "list", "--status", "pending")
         assert (waiting["id"], waiting["codec"], waiting["account"]) == (made, "own_12k", "old")
         assert len(admin("submissions", "list")) == 2
+        assert "no account is named 'new'" in admin("codec", "transfer", "own_12k", "new", code=2)
+        admin("token", "create", "new")
         assert admin("submissions", "accept", made)["status"] == "self-reported"
         assert "expected hold or verify or withdraw" in admin("submissions", "accept", made, code=2)
+        assert admin("submissions", "verify", made)["status"] == "verified"
+        assert admin("submissions", "hold", made, "--reason", "a doubt")["status"] == "held"
         assert admin("submissions", "verify", made)["status"] == "verified"
         assert admin("submissions", "withdraw", made, "--reason", "a mistake")["reason"] == "a mistake"
         assert "expected a reason" in admin("submissions", "accept", made, code=2)
@@ -134,8 +138,8 @@ class TestSubmissions:
         ]  # fmt: skip
 
     def test_a_reason_is_asked_for(self, admin: Admin) -> None:
-        """Who rejects or withdraws must give one."""
-        for decision in ("reject", "withdraw"):
+        """Who rejects, holds or withdraws must give one."""
+        for decision in ("reject", "hold", "withdraw"):
             assert "--reason" in admin("submissions", decision, "abc", code=2)
 
 

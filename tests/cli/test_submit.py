@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import pytest
 import uvicorn
-from support.server.ingest import categories, drawn, register, token_of
+from support.pipeline.stats import draw_rows, ok
+from support.server.ingest import CLIPS, categories, drawn, make_file, register, token_of
 
 from codec_superb.cli.main import call
 from codec_superb.cli.uploading import ServerUnreachable, UploadResult, send
@@ -74,6 +75,23 @@ class TestSending:
         assert call(["submit", str(file), "--server", f"{server}/", "--json"]) == 0
         (told,) = json.loads(capsys.readouterr().out)
         assert (told["accepted"], told["new"], told["version"]) == (True, False, 1)
+
+    def test_it_is_said_what_holds_it(
+        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """A file with the best values everywhere waits, and its address is nothing to pass on yet."""
+        server, token = leaderboard
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        best = {"stft": ok(0.0), "mel": ok(0.0), "pesq": ok(4.6438885), "stoi": ok(1.0)}
+        rows = [row.model_copy(update={"metrics": {**row.metrics, **best}}) for row in draw_rows(1, CLIPS)]
+        file = tmp_path / "perfect.zip"
+        file.write_bytes(make_file(rows, tmp_path / "run", codec="best_16k"))
+        assert call(["submit", str(file), "--server", server]) == 0
+        first, *others = capsys.readouterr().out.splitlines()
+        assert "best_16k version 1, held, waits for a moderator; its page is public once it is accepted: http" in first
+        assert any(line.startswith("  held: ") and "at the best value on every clip" in line for line in others)
+        assert not any(line.startswith("  held: ") and "outlier" in line for line in others)
 
     def test_it_is_taken_back(
         self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

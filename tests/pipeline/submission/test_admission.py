@@ -89,7 +89,9 @@ def test_a_file_that_nobody_signed_is_noted(packed: OpenedSubmission) -> None:
     """It is no fault of the numbers: a note tells how to sign."""
     findings = asked(packed, submitter=None)
     assert findings.problems == []
-    assert findings.notes == ["no submitter is named; codec-superb pack --submitter NAME does it"]
+    assert findings.notes == [
+        "the file names nobody (codec-superb pack --submitter NAME does): an account that sends it is shown"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation import service
 from codec_superb.server.moderation.service import DECISIONS, TRANSITIONS, Decision, decide
+from codec_superb.server.people.tokens import account_of
 
 
 def revision(database: Database) -> int:
@@ -148,9 +149,10 @@ class TestTransfer:
     """``transfer``."""
 
     def test_a_name_changes_hands(self, database: Database) -> None:
-        """The codec belongs to the other account, which is made, and the log has both."""
+        """The codec belongs to the other account, and the log has both."""
         with database.transaction(write=True) as session:
             make_submission(session, "own_12k", owner="old")
+            account_of(session, "new")
             assert service.transfer(session, "codec", "own_12k", "new", actor="command line") == "old"
         with database.transaction() as session:
             owner = session.scalars(select(Codec)).one().owner
@@ -165,13 +167,15 @@ class TestTransfer:
         [
             ("nothing", "new", NotFound),
             ("own_12k", "old", Conflict),
+            ("own_12k", "Nobody Such", NotFound),
             ("own_12k", "a\nb", BadRequest),
-            ("opus_12k", "new", Conflict),
+            ("opus_12k", "old", Conflict),
         ],
     )
     def test_what_cannot_be(self, database: Database, name: str, account: str, error: type[Exception]) -> None:
-        """A codec that nobody sent, the owner it has, a name that no account can have, and one of the catalogue."""
+        """A codec that nobody sent, the owner it has, accounts unknown and impossible, a name of the catalogue."""
         with database.transaction(write=True) as session:
             make_submission(session, "own_12k", owner="old")
+            account_of(session, "new")
         with pytest.raises(error), database.transaction(write=True) as session:
             service.transfer(session, "codec", name, account, actor="command line")

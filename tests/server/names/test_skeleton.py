@@ -25,6 +25,13 @@ from codec_superb.server.names.skeleton import LIMIT, skeleton
         ("MINI", "mini"),
         ("é", "e\u0301"),
         ("two  words", "two\u00a0words"),
+        ("Opus 12 kbps", "Opus 12 kbps."),
+        ("Opus 12 kbps", "Opus·12 kbps"),
+        ("Opus 12 kbps", "Opus\u201412 kbps"),
+        ("Opus 12 kbps", "O\u0332pus 12 kbps"),
+        ("Opus 12 kbps", "Opus 1\u03322 kbps"),
+        ("HE-AAC", "he_aac"),
+        ("1.5 kbps", "1,5 kbps"),
     ],
 )
 def test_what_looks_alike_is_alike(one: str, other: str) -> None:
@@ -32,9 +39,22 @@ def test_what_looks_alike_is_alike(one: str, other: str) -> None:
     assert skeleton(one) == skeleton(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("opus_12k", "opus_16k"), ("Opus", "Opüs"), ("MP2", "MP3"), ("a", "ä")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("opus_12k", "opus_16k"),
+        ("Opus", "Opüs"),
+        ("MP2", "MP3"),
+        ("a", "ä"),
+        ("か", "が"),
+        ("AMR-WB", "AMR-WB+"),
+        ("1.5 kbps", "15 kbps"),
+        ("rvq_1_5", "rvq_15"),
+        ("!", "?"),
+    ],
+)
 def test_what_differs_differs(one: str, other: str) -> None:
-    """A digit or an accent makes another name."""
+    """A digit, an accent, a plus or a sign between digits makes another name."""
     assert skeleton(one) != skeleton(other)
 
 
