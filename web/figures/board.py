@@ -14,9 +14,11 @@ from codec_superb.web.rows import BoardRow, CodecResult
 from codec_superb.web.theme import family_styles
 
 MOST_FAMILIES = 16
-"""Families drawn as lines; with more there are only dots and the front."""
+"""Families drawn as lines; with more there are only marks and the front."""
 MOST_CODECS = 150
 """Codecs drawn with intervals and full texts."""
+LINES_NOTE = f"of up to {MOST_FAMILIES} families and {MOST_CODECS} codecs each family also has a line"
+"""For the chart's caption."""
 
 
 def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:

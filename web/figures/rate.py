@@ -38,9 +38,9 @@ def rate_chart(
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
     outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta`` what it is,
     for the page's legend.
-    A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` all lossy codecs are small
-    marks of one trace without intervals, apart from the front: for more families than can be told apart. ``linked``
-    gives each point the address of its codec's page.
+    A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` lossy codecs are small marks
+    without intervals, apart from those of the front: for more lines than can be told apart. ``linked`` gives each point
+    the address of its codec's page.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -57,7 +57,8 @@ def rate_chart(
         for family, members in _by_family(lossy):
             traces += _family_traces(members, quantity, styles[family])
     else:
-        traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity, styles)]
+        traces += [_dots_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
+        traces += [_front_dots_trace(members, quantity, styles[family]) for family, members in _by_family(front)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
@@ -132,17 +133,17 @@ def _family_traces(members: list[_Point], quantity: Quantity, style: Style) -> l
     return [trace | look | {"meta": meta} for trace, look in zip(marks, (line, {}), strict=False)]
 
 
-def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
-    """Draw many codecs with short hover texts, because there are thousands of them."""
+def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
+    """Draw a family's codecs with short hover texts, because there are thousands on the chart."""
     return {
         "type": "scatter",
-        "name": "codecs",
-        "meta": {"role": "points"},
+        "name": chart_text(members[0][0].family),
+        "meta": {"role": "points", "family": members[0][0].family},
         "mode": "markers",
         "marker": {
-            "symbol": [f"{styles[row.family].symbol}{_state(row)}" for row, _ in members],
+            "symbol": [f"{style.symbol}{_state(row)}" for row, _ in members],
             "size": 6,
-            "color": [styles[row.family].colour for row, _ in members],
+            "color": style.colour,
             "opacity": 0.55,
         },
         "x": [row.kbps for row, _ in members],
@@ -153,17 +154,11 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
     }
 
 
-def _front_dots_trace(front: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
-    """Draw the codecs of the front over the dots as their families look, with their intervals and full texts."""
-    trace = _marker_trace(front, quantity, LIGHT.front, "", size=10)
-    looks = [(styles[row.family], _state(row)) for row, _ in front]
-    marker = {
-        "symbol": [f"{style.symbol}{state}" for style, state in looks],
-        "color": [style.colour for style, _ in looks],
-        "line": {"width": 1, "color": LIGHT.ink},
-    }
-    trace["marker"] |= marker
-    return {**trace, "name": "Pareto front", "meta": {"role": "front points"}}
+def _front_dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
+    """Draw a family's codecs of the front over the dots, with their intervals and full texts."""
+    trace = _marker_trace(members, quantity, style.colour, style.symbol, size=10)
+    trace["marker"]["line"] = {"width": 1, "color": LIGHT.ink}
+    return {**trace, "meta": {"role": "front points", "family": members[0][0].family}}
 
 
 def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:

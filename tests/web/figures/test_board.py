@@ -15,6 +15,7 @@ from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.rows import BoardRow, CodecResult, ProbeModel, Source
+from codec_superb.web.theme import family_style
 
 
 def row(result: CodecResult, source: Source = "self-reported", **applications: float) -> BoardRow:
@@ -70,12 +71,18 @@ def test_thousands_are_points_and_a_front(results: list[CodecResult]) -> None:
     figure = board_chart(rows, SCORE)
     roles = {trace["meta"]["role"]: trace for trace in figure["data"]}
     assert "family" not in roles
-    assert len(roles["points"]["x"]) == 2000
+    points = [trace for trace in figure["data"] if trace["meta"]["role"] == "points"]
+    drawn = {address: trace for trace in points for address in trace["customdata"]}
+    assert len(drawn) == sum(len(trace["x"]) for trace in points) == 2000
     rates, values = [r.result.kbps for r in rows], [r.result.summary.score.value or 0.0 for r in rows]
     front = pareto_front(rates, values)
     assert roles["front"]["y"] == [values[i] for i in front]
-    assert roles["front points"]["x"] == [rates[i] for i in front]
-    assert roles["points"]["customdata"][7] == "/codecs/c7"
+    shown = [rate for trace in figure["data"] if trace["meta"]["role"] == "front points" for rate in trace["x"]]
+    assert sorted(shown) == sorted(rates[i] for i in front)
+    seventh = drawn["/codecs/c7"]  # its family is named in the legend, in the family's own look
+    look = family_style("f7")
+    assert (seventh["name"], seventh["meta"]["family"], seventh["marker"]["color"]) == ("f7", "f7", look.colour)
+    assert {symbol.removesuffix("-open") for symbol in seventh["marker"]["symbol"]} == {look.symbol}
     assert len(json.dumps(figure, separators=(",", ":"))) < 300_000
     assert len(go.Figure(figure).data) == len(figure["data"])
 

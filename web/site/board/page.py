@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.web.figures.board import LINES_NOTE
 from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow
@@ -64,6 +65,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         front=in_words(front, quantity),
         drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
         rate_notes=rate_notes([row.result for row in view.rows if value_of(row, quantity) is not None]),
+        lines_note=LINES_NOTE,
         intervals=view.rank_basis != "values",
         comparable=any(row.submission for row in view.rows),
         more_open=_narrowed(state),

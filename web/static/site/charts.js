@@ -128,6 +128,8 @@
   // A chart as a file: in light colours, with the legend that the page draws itself, the same size on every screen.
 
   const FILE = { width: 1000, height: 640 };
+  const ENTRY = { width: 50, letter: 7, height: 20 }; // of its legend, about
+  const ROWS = 3; // of the legend, for which that height has room
 
   function fileName(element, format) {
     const metric = new URL(element.dataset.figure, location.href).searchParams.get("metric") ?? "";
@@ -143,6 +145,7 @@
     const { data, layout } = fitted({ ...chart, pointedAt: null });
     printing = false;
     Object.assign(layout, { paper_bgcolor: light.split(" ")[0], plot_bgcolor: light.split(" ")[0], autosize: false });
+    let { height } = FILE;
     if (element.dataset.legend !== undefined) {
       const named = new Set();
       for (const trace of data) {
@@ -150,11 +153,15 @@
         trace.showlegend = family !== undefined && !named.has(family);
         named.add(family);
       }
-      Object.assign(layout, { showlegend: named.size > 1, legend: { orientation: "h", y: -0.14 } });
+      const longest = Math.max(...data.map(({ name, showlegend }) => (showlegend ? name.length : 0)));
+      const columns = Math.max(1, Math.floor(FILE.width / (ENTRY.width + ENTRY.letter * longest)));
+      height += ENTRY.height * Math.max(0, Math.ceil(named.size / columns) - ROWS); // no row is taken from the chart
+      const legend = { orientation: "h", y: -0.14, itemsizing: "constant", maxheight: 1 };
+      Object.assign(layout, { showlegend: named.size > 1, legend });
     }
     const scale = format === "png" ? 2 : 1;
     const link = document.createElement("a");
-    link.href = await window.Plotly.toImage({ data, layout }, { format, scale, ...FILE });
+    link.href = await window.Plotly.toImage({ data, layout }, { format, scale, ...FILE, height });
     link.download = fileName(element, format);
     link.click();
   }
