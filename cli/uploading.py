@@ -161,8 +161,12 @@ def _retry_after(response: requests.Response) -> float:
 
 
 def _why(error: requests.RequestException) -> str:
-    """Return the innermost cause; requests, urllib3 and the socket nest their messages in one another."""
-    return f"no connection ({list(_causes(error))[-1]})"
+    return f"no connection ({innermost(error)})"
+
+
+def innermost(error: BaseException) -> BaseException:
+    """Return the cause of all; requests, urllib3 and the socket nest their messages in one another."""
+    return list(_causes(error))[-1]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -25,6 +25,8 @@ def board_key(server: str, fingerprint: str) -> BoardKey:
     """Return the key of a fingerprint. Raises PipelineError where the board is away, does not know it or revoked it."""
     import requests
 
+    from codec_superb.cli.uploading import innermost
+
     if urlsplit(server).scheme not in ("http", "https"):
         raise PipelineError(f"expected the address of a leaderboard, such as https://example.org, got {server!r}")
     address = server.rstrip("/") + KEYS_PATH
@@ -37,7 +39,7 @@ def board_key(server: str, fingerprint: str) -> BoardKey:
         if found is not None:
             revoked, key = found["revoked"], BoardKey(str(found["name"]), str(found["public_key"]))
     except (requests.RequestException, OSError) as error:
-        raise PipelineError(f"{address}: the keys cannot be fetched: {error}") from error
+        raise PipelineError(f"{address}: the keys cannot be fetched: {innermost(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise PipelineError(f"{address}: expected the keys of a leaderboard, got something else ({error})") from error
     if found is None:

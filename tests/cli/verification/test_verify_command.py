@@ -55,6 +55,9 @@ def test_an_honest_file_agrees_and_its_attestation_is_believed(
     assert "f.zip" in verified(capsys, 2, str(other), *check)[1]
     verified(capsys, 2, "--attestation", str(signed), "--key", stranger)
     verified(capsys, 2, "--attestation", str(signed))
+    away = verified(capsys, 2, "--attestation", str(signed), "--server", "http://127.0.0.1:9")[1]
+    assert away.endswith("refused\n")
+    assert "Max retries" not in away
     signed.write_text(signed.read_text().replace('"pesq"', '"stoi"', 1))
     assert "changed after" in verified(capsys, 2, *check)[1]
 
