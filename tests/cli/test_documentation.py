@@ -37,7 +37,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions add",
-        "admin submissions accept", "admin submissions reject", "admin submissions verify",
+        "admin submissions accept", "admin submissions reject", "admin submissions hold", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",
         "admin private add", "admin private list", "admin private enqueue", "admin private retire",
         "admin private open",
