@@ -17,7 +17,8 @@ class BackendEntry:
     probes: tuple[str, ...]
     """Probes that it answers for, or roles that probes take (``Probe.takes``): ``asr`` transcribes, ``words`` with the
     times of words, ``vectors`` gives a vector of a clip, ``frames`` several, ``joint`` puts sounds and texts into one
-    space, ``codes`` gives a discrete unit of each frame; ``text`` and ``reader`` are second stages of a chain."""
+    space, ``codes`` gives a discrete unit of each frame,
+    ``chat`` answers questions about a sound; ``text`` and ``reader`` are second stages of a chain."""
     target: str
     """``module:Class``."""
     extra: str
@@ -264,6 +265,11 @@ _ROWS = (
         "endpoint-chat", ("reader",), f"{_ROOT}.text.chat_reader:ChatReader", "probes",
         "a generative reader of a server that takes OpenAI's chat completions; a file describes it",
         model=OWN_FILE,
+    ),
+    BackendEntry(
+        "cascade", ("chat",), f"{_ROOT}.understanding.cascade:Cascade", "probes",
+        "a recogniser, then the option closest in meaning to what was heard; offline; reads no question",
+        packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
     ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,

@@ -4,6 +4,8 @@ Conventions: audio is float32 mono in [-1, 1], shape ``(samples,)``, at the back
 is a text (a transcript), a float32 array of one dimension (an embedding, class scores, opinion scores) or of two
 (frames, ``(frames, dimensions)``, whose hop in seconds is the setting ``hop_s`` of the model).
 
+A *chat* is asked with messages of texts and sounds, and answers with a text, which may be a :class:`Reply`.
+
 A *chain* is a recogniser whose transcripts go through a second stage: a text encoder or a reader. What a transcript is
 compared with (documents, candidates, spans) comes from a *collection* of the dataset.
 """
@@ -14,19 +16,37 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.probe import Side
+from codec_superb.applications.task_definitions.messages import Message
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.metrics.table import Category
 
 Samples = NDArray[np.float32]
-Prediction = str | NDArray[np.float32]
 Setting = str | int | float | bool
+
+
+class Reply(str):
+    """The answer of a chat, with what is known of how it came about."""
+
+    __slots__ = ("facts",)
+    facts: Mapping[str, Setting]
+    """``finish`` (its reason), ``tokens``, ``seconds``, ``cost``, ``fingerprint``; journalled beside the answer."""
+
+    def __new__(cls, text: str, facts: Mapping[str, Setting] = MappingProxyType({})) -> Self:
+        """Make it of a text."""
+        reply = super().__new__(cls, text)
+        reply.facts = dict(facts)
+        return reply
+
+
+Prediction = str | NDArray[np.float32]
 TextRole = Literal["query", "document", "sentence"]
 """What a text is to an encoder, which decides its prompt; a ``sentence`` (a candidate, a class) has none."""
 
@@ -45,6 +65,12 @@ class Item:
     events: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
     """Further published labels (session, fold, …) as sorted name-value pairs."""
+    question: str | None = None
+    """What is asked about the clip, in writing."""
+    choices: tuple[str, ...] = ()
+    """Answers to choose from, in the order of their letters."""
+    answers: tuple[str, ...] = ()
+    """Right answers, any of which will do."""
 
     def label(self, name: str) -> str | tuple[str, ...] | None:
         """Return a label by the name that probes use (``text``, ``extra:NAME``); None or empty if unknown."""
@@ -61,6 +87,10 @@ class Sound(NamedTuple):
     """At the backend's rate."""
     reference: Samples | None = None
     """The reference at the same rate, for a backend that compares (``needs_reference``); None for others."""
+    messages: tuple[Message, ...] = ()
+    """What a chat is asked, in which audio parts stand for ``samples``; empty for other backends."""
+    options: tuple[str, ...] = ()
+    """Answers to choose from, for a chat that looks at nothing else; a large one reads them in the messages."""
 
 
 @dataclass(frozen=True, slots=True)

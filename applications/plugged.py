@@ -5,21 +5,32 @@ Runs keep their results; submissions leave them out, because receivers cannot re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.probe import Probe
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
+from codec_superb.applications.task_definitions.definition import TaskDefinition
+from codec_superb.applications.understanding.probes import PREFIX, key_of, probe_of
+from codec_superb.applications.understanding.registry import Registry, check_definition, read_folder
 from codec_superb.plugins import by_name, is_file_name, row_from_file, row_of, rows_of, taken
 
 GROUP = "codec_superb.applications"
 
 
-def adopt(names: Sequence[str]) -> tuple[str, ...]:
+def adopt(names: Sequence[str], tasks: Sequence[Path] = ()) -> tuple[str, ...]:
     """Return the names of applications and probes that stand for ``names``, after plug-ins among them joined the table.
 
-    Raises UnknownApplication with near matches, PluginError for a plug-in that cannot be loaded or whose key is taken.
+    ``tasks`` are files or folders of tasks of one's own, each known by its name or as ``und_NAME``; without ``names``
+    all of them are meant. Raises UnknownApplication with near matches, TaskError for a wrong task file, PluginError for
+    a plug-in that cannot be loaded or whose key is taken.
     """
+    own = {name: key for place in tasks for name, key in _join_tasks(read_folder(place)).items()}
+    if tasks and not names:
+        return tuple(own.values())
+    names = [own.get(name.removeprefix(PREFIX), name) for name in names]
     others = by_name(GROUP, _own()) if names else {}
     found = []
     for name in names:
@@ -32,6 +43,31 @@ def adopt(names: Sequence[str]) -> tuple[str, ...]:
         else:
             raise UnknownApplication(name, {*APPLICATIONS, *PROBES, *others})
     return tuple(found)
+
+
+def _join_tasks(registry: Registry) -> dict[str, str]:
+    """Let tasks join the table, and return their keys by name."""
+    return {
+        name: join_definition(definition, registry.places[f"task {name}"])
+        for name, definition in registry.definitions().items()
+    }
+
+
+def join_definition(definition: TaskDefinition, origin: str) -> str:
+    """Let a task join the table unless it is one that is shipped, and return the key of its probe."""
+    shipped = PROBES.get(key_of(definition, own=True))
+    if shipped is not None and shipped.definition == definition:
+        return shipped.key
+    row = probe_of(definition, origin)
+    return row.key if row.key in PROBES else _join(row)
+
+
+def join_stored(infos: Iterable[ProbeInfo]) -> None:
+    """Let the tasks of stored results join the table, so that their numbers can be read. Raises TaskError."""
+    for info in infos:
+        if info.definition is not None and info.probe not in PROBES:
+            check_definition(info.definition, info.probe)
+            join_definition(info.definition, "a stored result")
 
 
 def adopt_announced() -> None:

@@ -9,7 +9,7 @@ vectors as frames.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -19,6 +19,8 @@ from codec_superb.plugins import Source
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from codec_superb.applications.task_definitions.definition import TaskDefinition
 
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -136,6 +138,10 @@ class Probe:
     limits: str = ""
     """``module:function``: :class:`KeptClip` -> ``Iterable[Fault]``, which numbers of a clip cannot be true together;
     '' where the limits of each field are all."""
+    datasets: tuple[str, ...] = ()
+    """Datasets on which it is part of its benchmark; empty for any with its labels. By its own key it runs on all."""
+    definition: TaskDefinition | None = field(default=None, hash=False)
+    """Of a task that is data and nothing else; a submission carries it."""
     origin: str = ""
     """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, model_serializer
 
+from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.metrics.results import Score
 from codec_superb.record import Record
 
@@ -62,3 +63,13 @@ class ProbeInfo(Record):
     """Whether the model has untrained weights: such a result is never packed."""
     settings: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Decoding, normaliser, trial list and seed, parameters of a cost."""
+    definition: TaskDefinition | None = None
+    """Of a task that is data (docs/understanding.md), complete with its prompts."""
+
+    @model_serializer(mode="wrap")
+    def _without_definition(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is empty: a file of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if self.definition is None:
+            written.pop("definition", None)
+        return written

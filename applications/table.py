@@ -13,6 +13,7 @@ from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.mseb.tasks import own_tasks
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
 from codec_superb.applications.ultra.protocol import ULTRA
+from codec_superb.applications.understanding.own import grouped, own_probes
 from codec_superb.metrics.table import CATEGORIES, Category
 
 _SPEECH: tuple[Category, ...] = ("speech",)
@@ -244,7 +245,8 @@ _ROWS = (
 )  # fmt: skip
 
 _MSEB = own_tasks()
-PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes)}
+_TASKS = own_probes()
+PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes, *_TASKS)}
 PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in PROBES.values() for metric in row.metrics}
 AVERAGES: dict[str, Composite] = {row.figure.key: row for row in (ULTRA, *_MSEB.composites)}
 """Figures over several probes and datasets, computed from the values of single figures and never from clips."""
@@ -257,9 +259,10 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     "quality": ("dnsmos",),
     "ultra": ("asr", "sim", "utmos", "dnsmos"),
     **_MSEB.applications,
+    **grouped(_TASKS),
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
-BENCHMARKS = frozenset({"mseb"})
+BENCHMARKS = frozenset({"mseb", "understanding"})
 """Applications whose tasks need different datasets; ``NAME.GROUP`` is one of their groups."""
 
 

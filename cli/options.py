@@ -130,6 +130,15 @@ BackendOption = Annotated[
         show_default="the default of each probe",
     ),
 ]
+TasksOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tasks",
+        metavar="DIR",
+        help="Your own understanding tasks: a YAML file, or a folder of some; all of them without --application.",
+        show_default="none",
+    ),
+]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 
 

@@ -35,6 +35,12 @@ class Labels:
     """Sound-event, instrument, genre or keyword classes, as named by the dataset."""
     extra: tuple[tuple[str, str], ...] = ()
     """Further published labels (pitch, session, trial list …) as sorted name-value pairs."""
+    question: str | None = None
+    """What is asked about the clip, in writing."""
+    choices: tuple[str, ...] = ()
+    """Answers to choose from, in the order of their letters."""
+    answers: tuple[str, ...] = ()
+    """Right answers, any of which will do; of a question with choices the text of the right one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,4 +235,11 @@ def _label_fields(labels: Labels) -> dict[str, Any]:
         "emotion": labels.emotion,
         "events": list(labels.events),
         "extra": dict(labels.extra),
+        **_asked(labels),
     }
+
+
+def _asked(labels: Labels) -> dict[str, Any]:
+    """Return the newer labels that are there: a dataset without any keeps its hash."""
+    found = {"question": labels.question, "choices": list(labels.choices), "answers": list(labels.answers)}
+    return {name: value for name, value in found.items() if value}

@@ -77,6 +77,9 @@ class ManifestLabels(StrictModel):
     emotion: str | None = None
     events: tuple[str, ...] = ()
     extra: dict[str, str] = Field(default_factory=dict)
+    question: str | None = None
+    choices: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 class PackageFile(StrictModel):

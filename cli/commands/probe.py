@@ -16,6 +16,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     RunnerOption,
     RunsArgument,
+    TasksOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
@@ -26,6 +27,7 @@ def command(
     runs: RunsArgument,
     application: ApplicationOption = None,
     backend: BackendOption = None,
+    tasks: TasksOption = None,
     weights: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of models: one model's files, or a folder a model.")
     ] = None,
@@ -47,11 +49,11 @@ def command(
     from codec_superb.pipeline.workers.runners import open_executor
 
     names = application_names(application)
-    if not names:
+    if not names and not tasks:
         raise typer.BadParameter("expected --application NAME, such as --application asr,asv,quality")
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
-            runs, applications=names, backends=backend or (), weights=weights, device=device,
+            runs, applications=names, backends=backend or (), tasks=tasks or (), weights=weights, device=device,
             overwrite=overwrite, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)

@@ -1,12 +1,14 @@
 """Read ``labels.csv`` at the root of a folder of audio: labels, categories and licences of its clips.
 
 The first line names the columns: ``path``, and any of ``category text language speaker emotion events licence
-attribution``; every other column becomes an extra label of that name. ``events`` are separated by ``;``. ``path`` is
-relative to the folder, with ``/``, or a clip id. A file that is not listed is a clip without labels.
+attribution question choices answers``; every other column becomes an extra label of that name. ``events``, ``choices``
+and ``answers`` are separated by ``;``, or a JSON list of texts. ``path`` is relative to the folder, with ``/``, or a
+clip id. A file that is not listed is a clip without labels.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,8 @@ from codec_superb.data_manifests.folders.csv_rows import read_rows
 
 LABELS_FILE = "labels.csv"
 
-_KNOWN = ("path", "category", "text", "language", "speaker", "emotion", "events", "licence", "attribution")
+_LISTS = ("events", "choices", "answers")
+_KNOWN = ("path", "category", "text", "language", "speaker", "emotion", "licence", "attribution", "question", *_LISTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +64,28 @@ def _row(cells: dict[str, str], path: Path, line: int) -> LabelRow:
     if category is not None and category not in CATEGORIES:
         expected = ", ".join(CATEGORIES)
         raise ManifestError(f"{path} line {line}, column category: expected one of {expected}, got {category!r}")
-    events = (known.get("events") or "").split(";")
+    lists = {name: _list(known.get(name) or "", f"{path} line {line}, column {name}") for name in _LISTS}
     extra = tuple(sorted((name, value) for name, value in cells.items() if name not in _KNOWN and value))
     labels = Labels(
         text=known.get("text"),
         language=known.get("language"),
         speaker=known.get("speaker"),
         emotion=known.get("emotion"),
-        events=tuple(event.strip() for event in events if event.strip()),
         extra=extra,
+        question=known.get("question"),
+        **lists,
     )
     return LabelRow(labels, category, known.get("licence"), known.get("attribution"))
+
+
+def _list(cell: str, place: str) -> tuple[str, ...]:
+    """Return the texts of a cell: separated by ``;``, or a JSON list where texts hold one."""
+    if not cell.startswith("["):
+        return tuple(part.strip() for part in cell.split(";") if part.strip())
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) and each for each in found):
+        raise ManifestError(f"{place}: expected a JSON list of texts, got {cell[:60]!r}")
+    return tuple(found)

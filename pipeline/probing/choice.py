@@ -16,6 +16,9 @@ from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.table import probe
+from codec_superb.applications.task_definitions.messages import Prompt
+from codec_superb.applications.understanding.chat import Chat
+from codec_superb.applications.understanding.scoring import definition_of
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
@@ -40,6 +43,10 @@ class BackendPlan:
     probes: tuple[Probe, ...]
     second: SecondPlan | None = None
     """Of a chain, or of a backend that encodes texts too."""
+    prompt: Prompt | None = None
+    """What a chat is asked; plans of one ``backend`` that differ in it load the model once."""
+    loaded: Model | None = None
+    """Of a chat: ``model`` without the prompt."""
 
     def only(self, keys: frozenset[str]) -> BackendPlan | None:
         """Return the plan restricted to these probes, None where none is left."""
@@ -113,7 +120,13 @@ def _examine(
     trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else TrialList()
     here = [row for row in rows if any(item.category in row.categories for item in items.values())]
     here = [
-        row for row in here if row.key not in optional or _has_labels(dataset, row, _looked_at(row, items.values()))
+        row
+        for row in here
+        if row.key not in optional
+        or (
+            dataset.name in (row.datasets or (dataset.name,))
+            and _has_labels(dataset, row, _looked_at(row, items.values()))
+        )
     ]
     for row in here:
         _refuse_unlabelled(dataset, row, _looked_at(row, items.values()), named=named)
@@ -196,9 +209,29 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Backend
         backend = open_backend(spec.first, weights)
         entry = backend_entry(spec.first)
         model = identified(portable(backend.prepare()), entry)
+        if isinstance(backend, Chat):
+            asked += _chat_plans(entry, backend, model, rows)
+            continue
         second = second_plan(spec, backend, entry, model, weights)
         asked.append(BackendPlan(entry, backend, model, tuple(rows), second))
     return asked
+
+
+def _chat_plans(entry: BackendEntry, chat: Chat, model: Model, rows: Sequence[Probe]) -> list[BackendPlan]:
+    """Return a plan for each prompt; tasks that ask the same share their answers."""
+    by_prompt: dict[str, tuple[Prompt, list[Probe]]] = {}
+    for row in rows:
+        prompt = definition_of(row).prompt(chat.family)
+        by_prompt.setdefault(prompt.sha256, (prompt, []))[1].append(row)
+    return [
+        BackendPlan(entry, chat, _asking(model, digest), tuple(of), prompt=prompt, loaded=model)
+        for digest, (prompt, of) in by_prompt.items()
+    ]
+
+
+def _asking(model: Model, prompt_sha256: str) -> Model:
+    """Return the identity of a chat that is asked one prompt."""
+    return replace(model, settings={**model.settings, "prompt_sha256": prompt_sha256})
 
 
 def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:

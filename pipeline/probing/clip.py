@@ -21,6 +21,8 @@ from codec_superb.applications.errors import (
     PredictionFailed,
 )
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
+from codec_superb.applications.task_definitions.messages import Prompt
+from codec_superb.applications.understanding.templates import render
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.errors import PipelineError
@@ -39,6 +41,8 @@ class BackendSpec(NamedTuple):
     device: str
     """``auto`` until :func:`load_backend` has resolved it."""
     threads: int
+    prompt: Prompt | None = None
+    """What a chat is asked; the loaded model is the same whatever the prompt."""
 
 
 class SoundPlace(NamedTuple):
@@ -137,7 +141,7 @@ def _sees_cuda() -> bool:
 def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
     """Yield a prediction or failure for each place, in order. Raises only errors that end the stage."""
     backend = _HOLDER.get(task.backend)
-    reader = _SoundReader(dataset_of(task.dataset), backend)
+    reader = _SoundReader(dataset_of(task.dataset), backend, task.backend.prompt)
     read = [reader.read(place) for place in task.places]
     answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])
     for place, sound in zip(task.places, read, strict=True):
@@ -147,9 +151,10 @@ def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
 class _SoundReader:
     """Reads sounds for one batch; references that several sounds share are read once."""
 
-    def __init__(self, dataset: Dataset, backend: Backend) -> None:
+    def __init__(self, dataset: Dataset, backend: Backend, prompt: Prompt | None) -> None:
         self._dataset = dataset
         self._backend = backend
+        self._prompt = prompt
         self._references: dict[str, Samples] = {}
 
     def read(self, place: SoundPlace) -> Sound | Exception:
@@ -158,7 +163,11 @@ class _SoundReader:
         try:
             clip = self._dataset.clip(place.clip)
             own = self._reference(clip) if place.run < 0 else self._resynthesis(place)
-            return Sound(item_of(clip), own, self._reference(clip) if self._backend.needs_reference else None)
+            item = item_of(clip)
+            messages = render(self._prompt, item) if self._prompt else ()
+            options = (self._prompt.classes or item.choices) if self._prompt else ()
+            beside = self._reference(clip) if self._backend.needs_reference else None
+            return Sound(item, own, beside, messages, options)
         except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
             return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
 
@@ -181,7 +190,7 @@ def item_of(clip: Clip) -> Item:
     labels = clip.labels
     return Item(
         clip.id, clip.category, labels.text, labels.language, labels.speaker, labels.emotion, labels.events,
-        labels.extra,
+        labels.extra, labels.question, labels.choices, labels.answers,
     )  # fmt: skip
 
 

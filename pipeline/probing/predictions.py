@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from codec_superb.applications.errors import PredictionFailed
-from codec_superb.applications.interface import Model, Prediction
+from codec_superb.applications.interface import Model, Prediction, Reply, Setting
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables import strict_json
@@ -86,16 +86,17 @@ def to_line(
 ) -> PredictionLine:
     """Return the line of a journal; ``sha256`` and ``model`` on a resynthesis."""
     text, vector, dimensions, failed, final = None, None, None, None, False
+    facts: dict[str, Setting] = {}
     if isinstance(answer, Failure):
         failed, final = answer
     elif isinstance(answer, str):
-        text = answer
+        text, facts = str(answer), dict(answer.facts) if isinstance(answer, Reply) else {}
     else:
         vector = base64.b64encode(answer.astype(_FLOATS).tobytes()).decode("ascii")
         dimensions = answer.shape[1] if answer.ndim > 1 else None
     return PredictionLine(
         clip=clip, sha256=sha256, category=category, model=model, text=text, vector=vector, dimensions=dimensions,
-        failed=failed, final=final,
+        failed=failed, final=final, facts=facts or None,
     )  # fmt: skip
 
 
@@ -106,7 +107,7 @@ def answer_of(line: PredictionLine) -> Answer:
     if line.vector is not None:
         vector = np.frombuffer(base64.b64decode(line.vector), dtype=_FLOATS).astype(np.float32)
         return vector if line.dimensions is None else vector.reshape(-1, line.dimensions)
-    return line.text or ""
+    return Reply(line.text or "", line.facts) if line.facts else line.text or ""
 
 
 def split_failures(answers: Mapping[str, Answer]) -> PredictionSet:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.interface import Backend, Model
+from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.clip import (
     BackendSpec,
@@ -32,6 +33,7 @@ class Predictor:
     backend: Backend
     entry: BackendEntry
     model: Model
+    """Loaded once, whatever a chat is asked."""
     weights: Path | None
     dataset: DatasetSpec
     device: str
@@ -41,13 +43,15 @@ class Predictor:
     """Worker processes of the whole command, each of which may load a copy of a small model."""
     stack: ExitStack
     """Ends the worker process of a large model."""
+    prompt: Prompt | None = None
+    """What a chat is asked next."""
     _ready: BackendSpec | None = None
 
     def answers(self, sounds: Sequence[Length[SoundPlace]]) -> Iterator[ClipPrediction]:
         """Yield a prediction or failure for each sound, in any order; a sound that kills a worker fails with it."""
         if not sounds:
             return
-        spec = self._start()
+        spec = self._start()._replace(prompt=self.prompt)
         groups = batches(sounds, self.backend.batch_seconds)
         queue = BatchQueue(PredictTask(spec, self.dataset, places) for places in groups)
         with closing(self.pool.stream(predict_sounds, queue)) as events:

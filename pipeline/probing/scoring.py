@@ -90,6 +90,7 @@ def score_run(
         model_sha256=model.sha256,
         random=model.random,
         settings={**model.settings, **collection_settings(row, answers.collections), **scored.settings},
+        definition=row.definition,
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
     kept: list[KeptRow] = [_pair(dataset, row.key, pair) for pair in scored.pairs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,6 +88,7 @@ def probe(
     *,
     applications: Sequence[str],
     backends: Sequence[str] = (),
+    tasks: Sequence[Path] = (),
     weights: Path | None = None,
     device: Device = "auto",
     workers: int | None = None,
@@ -98,13 +100,14 @@ def probe(
 
     Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
     ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
+    ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
     """
-    choices = choose(adopt(applications), backends)
+    choices = choose(adopt(applications, tasks), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     asked = prepare_all(with_clips(groups, choices), weights)
@@ -123,9 +126,9 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Cal
     with ExitStack() as stack:
         stores = [ProbeStore(folder, group.runs.dataset, stack) for folder in group.runs.folders]
         try:
-            for asked in all_asked:
-                if here := asked.only(group.probes):
-                    _ask(here, group, stores, call)
+            here = [plan for asked in all_asked if (plan := asked.only(group.probes))]
+            for _, plans in groupby(here, key=lambda plan: id(plan.backend)):
+                _ask(list(plans), group, stores, call)
         except OSError as error:
             if (fatal := cannot_write(error, "predictions and scores")) is None:
                 raise
@@ -134,35 +137,46 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Cal
         return [_outcome(store, keys) for store in stores]
 
 
-def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
-    """Compute the missing predictions of one model, then score each run."""
-    model = train(asked, group, call.device)
+def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
+    """Compute the missing predictions of one model, with each of its prompts, then score each run."""
+    predicted = []
     with ExitStack() as stack:
+        loaded = plans[0].loaded or train(plans[0], group, call.device)
         predictor = Predictor(
-            asked.backend, asked.entry, model, call.weights, group.runs.spec, call.device, call.progress, call.pool,
-            stack,
+            plans[0].backend, plans[0].entry, loaded, call.weights, group.runs.spec, call.device, call.progress,
+            call.pool, stack,
         )  # fmt: skip
-        references = _predict_references(predictor, asked, group, stores, call)
-        _predict_resyntheses(predictor, asked, group, stores, call)
-    with ExitStack() as stack:
-        behind = None
-        if asked.second is not None:
-            embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
-            behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
-        for store in stores:
-            _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
+        for asked in plans:
+            model = asked.model if asked.loaded else loaded
+            predictor.prompt = asked.prompt
+            references = _predict_references(predictor, model, asked, group, stores, call)
+            _predict_resyntheses(predictor, model, asked, group, stores, call)
+            predicted.append((asked, model, references))
+    for asked, model, references in predicted:
+        with ExitStack() as stack:
+            behind = None
+            if asked.second is not None:
+                embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
+                behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
+            for store in stores:
+                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
 
 
 def _predict_references(
-    predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+    predictor: Predictor,
+    model: Model,
+    asked: BackendPlan,
+    group: ProbeGroup,
+    stores: Sequence[ProbeStore],
+    call: _Call,
 ) -> References:
     """Return the predictions on the references of all clips with a resynthesis in some run."""
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
-    digest = model_digest(predictor.model)
+    digest = model_digest(model)
     with open_references(group.runs.spec.manifest_hash, digest, call.progress, overwrite=call.overwrite) as known:
         todo = [Length(seconds[item.clip], SoundPlace(item.clip)) for item in items if known.missing(item)]
-        title = f"{predictor.model.name} on references of {group.runs.dataset.name}"
+        title = f"{model.name} on references of {group.runs.dataset.name}"
         call.progress.start(title, len(items), len(items) - len(todo))
         for made in predictor.answers(todo):
             known.record(group.items[made.place.clip], made.answer)
@@ -172,15 +186,20 @@ def _predict_references(
 
 
 def _predict_resyntheses(
-    predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+    predictor: Predictor,
+    model: Model,
+    asked: BackendPlan,
+    group: ProbeGroup,
+    stores: Sequence[ProbeStore],
+    call: _Call,
 ) -> None:
     """Compute and journal the missing predictions on the resyntheses of all runs."""
-    digest = model_digest(predictor.model)
+    digest = model_digest(model)
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
     total = sum(clip in wanted and bool(of.sha256) for store in stores for clip, of in store.clips.items())
     codecs = stores[0].info.title if len(stores) == 1 else f"{len(stores)} codecs"
-    call.progress.start(f"{predictor.model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
+    call.progress.start(f"{model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
     for made in predictor.answers(todo):
         stores[made.place.run].record(made.place.clip, digest, made.answer)
         call.progress.advance()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
+from codec_superb.applications.plugged import join_stored
 from codec_superb.data_manifests.files import remove_partial, write_atomically
 from codec_superb.pipeline.errors import ClipTableError, InUse, RunFolderError
 from codec_superb.pipeline.output_file import make_folder
@@ -64,7 +65,7 @@ class RunFolder:
     def info(self) -> RunInfo:
         """Read ``run.json``; RunFolderError when it is missing, damaged or of another format."""
         try:
-            return RunInfo.model_validate_json((self.path / INFO).read_bytes())
+            info = RunInfo.model_validate_json((self.path / INFO).read_bytes())
         except FileNotFoundError:
             raise RunFolderError(f"{self.path} is not a run: expected a file {INFO} in it") from None
         except ValidationError as error:
@@ -73,6 +74,8 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path / INFO} is not what this version writes: {where}{first['msg']}; run resynth --overwrite"
             ) from error
+        join_stored(info.probes.values())
+        return info
 
     def write_info(self, info: RunInfo) -> None:
         """Replace ``run.json``."""

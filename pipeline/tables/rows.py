@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,6 +207,8 @@ class PredictionLine(Record):
     """Reason; exactly one of ``text``, ``vector`` and ``failed`` is there."""
     final: bool = False
     """Whether the model itself reported that it has no prediction, so that it is not called again."""
+    facts: dict[str, str | int | float | bool] | None = None
+    """What is known of how a chat's answer came about: finish, tokens, seconds, cost, fingerprint."""
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
@@ -216,5 +218,5 @@ class PredictionLine(Record):
         return self
 
     @model_serializer
-    def _without_defaults(self) -> dict[str, str | int | bool]:
+    def _without_defaults(self) -> dict[str, Any]:
         return {name: value for name, value in self if value is not None and value is not False}

@@ -1,0 +1,134 @@
+"""The definition of a task as its YAML file has it, and complete with the prompts that it names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field
+
+from codec_superb.applications.task_definitions.messages import Message, Part, Prompt, Role
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.record import Record
+
+DEFAULT = "default"
+"""Family whose prompt serves chats without one of their own."""
+GROUPS = (
+    "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
+    "tts", "voice_cloning", "spoken_answer", "language", "other",
+)  # fmt: skip
+"""What ``--application understanding.GROUP`` takes: the published categories, language, and the rest."""
+Group = Literal[
+    "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
+    "tts", "voice_cloning", "spoken_answer", "language", "other",
+]  # fmt: skip
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
+Text = Annotated[str, Field(min_length=1, max_length=65_536)]
+Argument = str | int | float | bool | tuple[str, ...]
+
+
+def _use(written: Any) -> Any:
+    """Take ``NAME``, ``{NAME: {argument: value}}`` and ``{name: NAME, argument: value}`` for the same."""
+    if isinstance(written, str):
+        return {"name": written}
+    if isinstance(written, dict) and "name" not in written and len(written) == 1:
+        ((name, arguments),) = written.items()
+        if isinstance(arguments, dict):
+            return {"name": name, "arguments": arguments}
+    if isinstance(written, dict) and "name" in written and "arguments" not in written:
+        return {"name": written["name"], "arguments": {key: value for key, value in written.items() if key != "name"}}
+    return written
+
+
+class Use(Record):
+    """A function of a table by its name, with arguments."""
+
+    name: str
+    arguments: dict[str, Argument] = Field(default_factory=dict)
+
+
+class PartTemplate(Record):
+    """A part of a message: a text with places for what is known of the clip, or the clip's sound."""
+
+    type: Literal["text", "audio"]
+    value: str = Field(default="", max_length=65_536)
+    """Jinja template; empty for the sound."""
+
+
+class MessageTemplate(Record):
+    """One turn."""
+
+    role: Role = "user"
+    contents: tuple[PartTemplate, ...] = Field(min_length=1, max_length=64)
+
+
+class PromptDefinition(Record):
+    """What a chat is asked; ``prompt: NAME`` in a file."""
+
+    name: Name = Field(validation_alias=AliasChoices("prompt", "name"))
+    messages: tuple[MessageTemplate, ...] = Field(min_length=1, max_length=64)
+    source: str = ""
+    """Where the words are from."""
+
+    def prompt(self, classes: tuple[str, ...] = ()) -> Prompt:
+        """Return it in the form that workers render."""
+        messages = tuple(
+            Message(of.role, tuple(Part(part.type, part.value) for part in of.contents)) for of in self.messages
+        )
+        return Prompt(self.name, messages, classes)
+
+
+class TaskFile(Record):
+    """One task as its file has it."""
+
+    schema_version: Literal[1] = 1
+    task: Name
+    """Unique; the probe's key is ``und_<task>``."""
+    title: Annotated[str, Field(min_length=1, max_length=80)]
+    """Name for people."""
+    group: Group = "other"
+    """Category of the benchmark."""
+    categories: tuple[Category, ...] = CATEGORIES
+    """Categories of clips that take part."""
+    datasets: tuple[str, ...] = ()
+    """Datasets that it is part of the benchmark on; by its own name it runs on any that has its labels."""
+    label: str
+    """Label that holds the right answer: ``text``, ``emotion``, ``events``, ``answers``, ``extra:NAME``…"""
+    needs: tuple[str, ...] = ()
+    """Further labels that its prompts use: ``question``, ``choices``, ``extra:NAME``."""
+    classes: tuple[str, ...] = Field(default=(), max_length=1024)
+    """Answers to choose from, for all clips; a clip whose label is none of them is left out."""
+    prompt: Annotated[
+        dict[str, str], BeforeValidator(lambda written: {DEFAULT: written} if isinstance(written, str) else written)
+    ]
+    """By family of chats: the name of a prompt, or the question itself, which is asked behind the sound."""
+    after: tuple[Annotated[Use, BeforeValidator(_use)], ...] = ()
+    """Post-processors, in order."""
+    measure: Annotated[Use, BeforeValidator(_use)]
+    version: str = "1"
+    """Changed by the author where numbers change."""
+    backend: str = "cascade"
+    """The usual chat."""
+    source: str = ""
+    """Publication or place that it is from."""
+    licence: str = ""
+    """Of the questions, where the task has its own."""
+
+
+class TaskDefinition(Record):
+    """A task with its prompts: all that decides its figures but the chat; a submission carries it."""
+
+    task: TaskFile
+    prompts: dict[str, PromptDefinition]
+    """By family of chats."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON; the service ranks the tasks that it ships, by this hash."""
+        written = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(written.encode()).hexdigest()
+
+    def prompt(self, family: str) -> Prompt:
+        """Return what chats of a family are asked."""
+        return self.prompts.get(family, self.prompts[DEFAULT]).prompt(self.task.classes)

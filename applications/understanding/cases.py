@@ -1,0 +1,68 @@
+"""What a measure compares: one clip's right answers and the answers to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Case(NamedTuple):
+    """One clip of a task, as a measure sees it."""
+
+    clip: str
+    language: str | None
+    """BCP 47 tag of the clip."""
+    truth: tuple[str, ...]
+    """Right answers, any of which will do; at least one."""
+    options: tuple[str, ...] = ()
+    """Answers to choose from: classes of the task or choices of the clip; empty for an open question."""
+    question: str = ""
+    """As the dataset has it."""
+    extra: Mapping[str, str] = MappingProxyType({})
+    """The dataset's own labels by name."""
+
+
+class Verdict(NamedTuple):
+    """What a measure of right and wrong says of one answer."""
+
+    correct: bool
+    read: str | None
+    """The answer as it was understood, the same for equal answers; None where it could not be read."""
+
+
+class Counts(NamedTuple):
+    """Errors of one transcript against its label."""
+
+    substitutions: int
+    deletions: int
+    insertions: int
+    words: int = 0
+    """Units of the label where they are words; 0 where they are characters."""
+    characters: int = 0
+
+
+class NGrams(NamedTuple):
+    """The ten numbers of corpus BLEU."""
+
+    matches: tuple[int, int, int, int]
+    """Clipped matches of 1 to 4 tokens."""
+    totals: tuple[int, int, int, int]
+    """Such runs in the answer."""
+    length: int
+    """Tokens of the answer."""
+    reference_length: int
+    """Tokens of the right answer; of several the one closest in length."""
+
+
+class Kept(NamedTuple):
+    """Instructions of an answer that could be verified."""
+
+    asked: int
+    strict: int
+    loose: int
+
+
+Result = Verdict | Counts | NGrams | Kept | float | None
+"""By the kind of the measure: ``choice``, ``edits``, ``bleu``, ``instructions``, and a number for ``value`` and
+``rating`` (None where the answer has none)."""

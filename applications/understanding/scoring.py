@@ -1,0 +1,100 @@
+"""Scores kept answers: what a task keeps of each clip on both sides. Asks nobody, so that it can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput
+from codec_superb.applications.probe import SIDES, Probe
+from codec_superb.applications.task_definitions.definition import TaskDefinition, TaskFile
+from codec_superb.applications.understanding.cases import Case, Counts, Kept, NGrams, Result, Verdict
+from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, made
+from codec_superb.applications.understanding.processes.table import processed
+
+Numbers = Mapping[str, float]
+"""By field."""
+
+
+def score(probe: Probe, question: ScoringInput) -> ProbeScores:
+    """Measure the answers of both sides of each clip.
+
+    A clip without a usable label is left out; one without an answer on either side has failed and is in no mean.
+    """
+    definition = definition_of(probe)
+    cases = {item.clip: case_of(definition.task, item) for item in question.items}
+    measure = made(definition.task.measure, [case for case in cases.values() if case is not None])
+    outcomes = {clip: _outcome(definition, measure, case, clip, question) for clip, case in cases.items()}
+    row = MEASURES[definition.task.measure.name]
+    return ProbeScores(outcomes, settings={"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}"})
+
+
+def case_of(task: TaskFile, item: Item) -> Case | None:
+    """Return what an answer is compared with; None where the clip has no label, or one that is no class."""
+    label = item.label(task.label)
+    truth = (label,) if isinstance(label, str) else tuple(label or ())
+    if task.classes:
+        known = {name.casefold(): name for name in task.classes}
+        truth = tuple(known[name.casefold()] for name in truth if name.casefold() in known)
+    truth = tuple(answer for answer in truth if answer.strip())
+    options = task.classes or item.choices
+    return Case(item.clip, item.language, truth, options, item.question or "", dict(item.extra)) if truth else None
+
+
+def definition_of(probe: Probe) -> TaskDefinition:
+    """Return the definition behind a probe of a task."""
+    assert probe.definition is not None
+    return probe.definition
+
+
+def _outcome(
+    definition: TaskDefinition, measure: Measure, case: Case | None, clip: str, question: ScoringInput
+) -> ClipOutcome:
+    if case is None:
+        return ClipOutcome("left_out", f"no label {definition.task.label}, or none of the task's classes")
+    if clip in question.failures:
+        return ClipOutcome("failed", question.failures[clip])
+    kind = MEASURES[definition.task.measure.name].kind
+    found: list[Result] = []
+    for side in SIDES:
+        answer = getattr(question, side).get(clip)
+        if not isinstance(answer, str):
+            return ClipOutcome("failed", f"expected an answer to the {side}, got none")
+        found.append(measure(processed(answer, definition.task.after), case))
+    return ClipOutcome("ok", "", *numbers(kind, (found[0], found[1]), case))
+
+
+def numbers(kind: KindName, results: tuple[Result, Result], case: Case) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the shared numbers, and those of both sides, that are kept of two results of one measure."""
+    match results:
+        case (Verdict() as one, Verdict() as other):
+            same = one.read is not None and one.read == other.read
+            sides = [{"correct": float(of.correct), "parsed": float(of.read is not None)} for of in (one, other)]
+            return {"options": float(len(case.options))}, {**sides[0], "same": 1.0}, {**sides[1], "same": float(same)}
+        case (Counts() as one, Counts() as other):
+            shared = {"words": float(one.words), "characters": float(one.characters)}
+            return shared, _edits(one), _edits(other)
+        case (NGrams() as one, NGrams() as other):
+            return {}, _ngrams(one), _ngrams(other)
+        case (Kept() as one, Kept() as other):
+            return {"asked": float(one.asked)}, _kept(one), _kept(other)
+        case (float() | int() | None as one, float() | int() | None as other):
+            return {}, _value(kind, one), _value(kind, other)
+    raise TypeError(f"expected two results of a measure of the kind {kind}, got {results}")
+
+
+def _edits(of: Counts) -> Numbers:
+    return {name: float(getattr(of, name)) for name in ("substitutions", "deletions", "insertions")}
+
+
+def _ngrams(of: NGrams) -> Numbers:
+    counts = {f"match{n}": float(of.matches[n - 1]) for n in range(1, 5)}
+    counts |= {f"total{n}": float(of.totals[n - 1]) for n in range(1, 5)}
+    return {**counts, "length": float(of.length), "reference_length": float(of.reference_length)}
+
+
+def _kept(of: Kept) -> Numbers:
+    return {"strict": float(of.strict), "loose": float(of.loose)}
+
+
+def _value(kind: KindName, of: float | None) -> Numbers:
+    return {kind: float(of or 0.0), "parsed": float(of is not None)}
