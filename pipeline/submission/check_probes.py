@@ -66,7 +66,7 @@ def _check_row(row: ClipRow, declared: Declared, frames: Frames, findings: Findi
     where = f"clips.parquet: {row.dataset}/{row.clip}"
     expected = {key for key in declared if row.category in PROBES[key].categories}
     if row.probes.keys() != expected:
-        want = f"entries of {sorted(expected)}: the probes of the dataset that look at {row.category}"
+        want = f"entries of the probes of the dataset that look at {row.category}: {sorted(expected)}"
         findings.add(f"{where}: probes", want, sorted(row.probes), _AGAIN)
     for key, entry in row.probes.items():
         if entry.status == "ok" and row.status != "ok":
