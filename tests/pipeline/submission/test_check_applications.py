@@ -137,7 +137,7 @@ class TestDeclared:
             place = next(n for n, row in enumerate(rows) if row.dataset == "b" and row.category == "speech")
             rows[place] = rows[place].model_copy(update={"probes": {"sim": entry}})
 
-        assert "expected entries of []" in problems(edit_rows(file, change))
+        assert "look at speech: []" in problems(edit_rows(file, change))
 
 
 def first(probe: str, **changes: Any) -> Callable[[list[PairRow]], None]:
