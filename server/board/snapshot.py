@@ -173,6 +173,27 @@ class ResultFrame:
                 moved[fresh] = read
             self._columns[name] = moved
 
+    def warm(self, before: ResultFrame) -> None:
+        """Make what the older frame had been asked for, so that no request after a revision waits for it."""
+        made: dict[str, Callable[[str], Any]] = {
+            "number": self.numbers, "low": self.ends, "text": self.texts, "flag": self.flags,
+            "combinations": self.combinations,
+        }  # fmt: skip
+        for name in list(before._columns):
+            kind, _, key = name.partition(" ")
+            if kind in made:
+                made[kind](key)
+        self.warm_usual()
+
+    def warm_usual(self) -> None:
+        """Make what every first page asks for: the values that are there, with their intervals and definitions."""
+        self.rates()
+        for key in self.quantities():
+            if key == SCORE_KEY or key in METRICS:
+                self.ends(key)
+                self.numbers(key)
+                self.combinations(key)
+
     def _kept(self, name: str, make: Callable[[], T]) -> T:
         """Make a value once; two threads that do so at the same time make equal values."""
         found: T | None = self._columns.get(name)
@@ -282,7 +303,16 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultS
     kept = _kept_entries(before, dict(counted.values()))
     missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
     loaded = load_entries(session, missing)
-    return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {}, preferred)
+    found = Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {}, preferred)
+    if before is None:
+        for category in CATEGORIES:
+            found.frame(category, "", found.default_source).warm_usual()
+    for (category, dataset, source), frame in (before.frames() if before else {}).items():
+        # a frame over all datasets costs up to half a second with 2,000 codecs; those of single datasets, of which
+        # there may be hundreds, are made when somebody asks
+        if not dataset:
+            found.frame(category, dataset, source).warm(frame)
+    return found
 
 
 def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, BoardEntry]:
