@@ -56,6 +56,7 @@ def evaluate(
     metrics: Names = None,
     applications: Names = None,
     backends: Names = None,
+    tasks: Place | Sequence[Place] = (),
     condition: Names = None,
     category: Category | None = None,
     device: Device = "auto",
@@ -91,9 +92,10 @@ def evaluate(
     check_device(device)
     datasets = [str(each) for each in _several(dataset)]
     keys, probes, models = _names(metrics), application_names(_names(applications) or ()), _names(backends)
+    own = [Path(each) for each in _several(tasks)]
     conditions = conditions_of(_names(condition), "clean")
     find_metrics(keys or ())
-    choices = choose(adopt(probes), models or ())
+    choices = choose(adopt(probes, own), models or ())
     folder = Folder(out)
     with ExitStack() as stack:
         bar = stack.enter_context(bars(shown=progress))
@@ -115,19 +117,21 @@ def evaluate(
         with workers_for(workers, keep=not any(map(is_file_name, keys or ()))) as pool:
             score(runs, metrics=keys, overwrite=overwrite, progress=bar, executor=pool)
     result = Result(combine(map(load_results, runs)), (folder,), evaluate)
-    if not probes:
+    if not choices:
         return result
     return probe(
-        result, probes, backends=models, device=device, workers=workers, overwrite=overwrite, progress=progress
-    )
+        result, probes, backends=models, tasks=own, device=device, workers=workers, overwrite=overwrite,
+        progress=progress,
+    )  # fmt: skip
 
 
 @generators_kept()
 def probe(
     result: Result,
-    applications: Names,
+    applications: Names = None,
     *,
     backends: Names = None,
+    tasks: Place | Sequence[Place] = (),
     device: Device = "auto",
     workers: int | None = None,
     overwrite: bool = False,
@@ -135,7 +139,8 @@ def probe(
 ) -> Result:
     """Run applications or probes (``"asr,quality"``) on the runs of a result; returns it with their figures.
 
-    ``backends`` names models in place of the defaults. Raises ApplicationError for names, labels and models that are
+    ``backends`` names models in place of the defaults, ``tasks`` files or folders of understanding tasks of one's own;
+    without ``applications`` these are what is run. Raises ApplicationError for names, labels and models that are
     missing, before any work, and PipelineError for a result of submission files, which hold no sound.
     """
     from codec_superb.pipeline.probing.stage import probe as probe_runs
@@ -144,8 +149,8 @@ def probe(
     with bars(shown=progress) as bar, workers_for(workers, keep=False) as pool:
         runs = result.folders
         probe_runs(
-            runs, applications=names, backends=_names(backends) or (), device=device, overwrite=overwrite,
-            progress=bar, executor=pool,
+            runs, applications=names, backends=_names(backends) or (), tasks=[Path(each) for each in _several(tasks)],
+            device=device, overwrite=overwrite, progress=bar, executor=pool,
         )  # fmt: skip
     return Result(combine(map(load_results, runs)), result.homes, evaluate)
 

@@ -14,7 +14,7 @@ from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
 from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.applications.understanding.probes import PREFIX, key_of, probe_of
-from codec_superb.applications.understanding.registry import Registry, check_definition, read_folder
+from codec_superb.applications.understanding.registry import Registry, announced_tasks, check_definition, read_folder
 from codec_superb.plugins import by_name, is_file_name, row_from_file, row_of, rows_of, taken
 
 GROUP = "codec_superb.applications"
@@ -23,14 +23,15 @@ GROUP = "codec_superb.applications"
 def adopt(names: Sequence[str], tasks: Sequence[Path] = ()) -> tuple[str, ...]:
     """Return the names of applications and probes that stand for ``names``, after plug-ins among them joined the table.
 
-    ``tasks`` are files or folders of tasks of one's own, each known by its name or as ``und_NAME``; without ``names``
-    all of them are meant. Raises UnknownApplication with near matches, TaskError for a wrong task file, PluginError for
-    a plug-in that cannot be loaded or whose key is taken.
+    ``tasks`` are files or folders of tasks of one's own, each known by its name or as ``und_NAME``, as those of
+    installed distributions are; without ``names`` all of ``tasks`` are meant. Raises UnknownApplication with near
+    matches, TaskError for a wrong task file, PluginError for a plug-in that cannot be loaded or whose key is taken.
     """
-    own = {name: key for place in tasks for name, key in _join_tasks(read_folder(place)).items()}
+    own = _join_tasks(read_folder(*tasks)) if tasks else {}
     if tasks and not names:
         return tuple(own.values())
-    names = [own.get(name.removeprefix(PREFIX), name) for name in names]
+    own = {**_join_tasks(announced_tasks()), **own} if names else own
+    names = [name if name in APPLICATIONS else own.get(name.removeprefix(PREFIX), name) for name in names]
     others = by_name(GROUP, _own()) if names else {}
     found = []
     for name in names:
@@ -41,15 +42,14 @@ def adopt(names: Sequence[str], tasks: Sequence[Path] = ()) -> tuple[str, ...]:
         elif name in APPLICATIONS or name in PROBES:
             found.append(name)
         else:
-            raise UnknownApplication(name, {*APPLICATIONS, *PROBES, *others})
+            raise UnknownApplication(name, {*APPLICATIONS, *PROBES, *others, *own})
     return tuple(found)
 
 
 def _join_tasks(registry: Registry) -> dict[str, str]:
     """Let tasks join the table, and return their keys by name."""
     return {
-        name: join_definition(definition, registry.places[f"task {name}"])
-        for name, definition in registry.definitions().items()
+        name: join_definition(definition, registry.origin(name)) for name, definition in registry.definitions().items()
     }
 
 
@@ -71,7 +71,8 @@ def join_stored(infos: Iterable[ProbeInfo]) -> None:
 
 
 def adopt_announced() -> None:
-    """Let the probes of all installed distributions join; one that cannot be loaded is reported once."""
+    """Let the probes and tasks of all installed distributions join; one that cannot be loaded is reported once."""
+    _join_tasks(announced_tasks())
     for row in rows_of(GROUP, Probe, _own()).values():
         _join(row)
 

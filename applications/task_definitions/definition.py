@@ -45,13 +45,16 @@ class Use(Record):
     """A function of a table by its name, with arguments."""
 
     name: str
+    """Of a post-processor or a measure."""
     arguments: dict[str, Argument] = Field(default_factory=dict)
+    """By name."""
 
 
 class PartTemplate(Record):
     """A part of a message: a text with places for what is known of the clip, or the clip's sound."""
 
     type: Literal["text", "audio"]
+    """Whether it is a text or the place of the sound."""
     value: str = Field(default="", max_length=65_536)
     """Jinja template; empty for the sound."""
 
@@ -60,14 +63,18 @@ class MessageTemplate(Record):
     """One turn."""
 
     role: Role = "user"
+    """Who speaks."""
     contents: tuple[PartTemplate, ...] = Field(min_length=1, max_length=64)
+    """Parts in the order in which a chat gets them."""
 
 
 class PromptDefinition(Record):
     """What a chat is asked; ``prompt: NAME`` in a file."""
 
     name: Name = Field(validation_alias=AliasChoices("prompt", "name"))
+    """Unique; tasks name it."""
     messages: tuple[MessageTemplate, ...] = Field(min_length=1, max_length=64)
+    """Turns in order."""
     source: str = ""
     """Where the words are from."""
 
@@ -83,6 +90,7 @@ class TaskFile(Record):
     """One task as its file has it."""
 
     schema_version: Literal[1] = 1
+    """Of this form."""
     task: Name
     """Unique; the probe's key is ``und_<task>``."""
     title: Annotated[str, Field(min_length=1, max_length=80)]
@@ -106,6 +114,7 @@ class TaskFile(Record):
     after: tuple[Annotated[Use, BeforeValidator(_use)], ...] = ()
     """Post-processors, in order."""
     measure: Annotated[Use, BeforeValidator(_use)]
+    """What becomes of an answer: right or wrong, errors, a number."""
     version: str = "1"
     """Changed by the author where numbers change."""
     backend: str = "cascade"
@@ -120,6 +129,7 @@ class TaskDefinition(Record):
     """A task with its prompts: all that decides its figures but the chat; a submission carries it."""
 
     task: TaskFile
+    """As its file has it."""
     prompts: dict[str, PromptDefinition]
     """By family of chats."""
 

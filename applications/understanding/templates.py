@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item
 from codec_superb.applications.task_definitions.messages import Message, Part, Prompt
-from codec_superb.applications.task_definitions.template import LONGEST, compiled
+from codec_superb.applications.task_definitions.template import rendered
 
 
 def render(prompt: Prompt, item: Item) -> tuple[Message, ...]:
@@ -30,10 +30,7 @@ def render(prompt: Prompt, item: Item) -> tuple[Message, ...]:
 def _part(part: Part, known: dict[str, Any]) -> Part:
     if part.kind == "audio":
         return part
-    text = compiled(part.text).render(known)
-    if len(text) > LONGEST:
-        raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
-    return part._replace(text=text)
+    return part._replace(text=rendered(part.text, known))
 
 
 def _variables(prompt: Prompt, item: Item) -> dict[str, Any]:

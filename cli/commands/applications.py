@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.cli.task_lists import print_tasks, tasks_as_data
 
 
-def command(as_json: JsonOption = False) -> None:
-    """List applications, their probes, and the models (backends) that they use, with licences."""
+def command(
+    places: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DIR]…", help="Files or folders of tasks of your own.")
+    ] = None,
+    tasks: Annotated[
+        bool, typer.Option("--tasks", help="List understanding tasks: those of DIR, or all that are known.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List applications, their probes, and the models (backends) that they use, with licences; or tasks."""
     from codec_superb.applications.availability import availability
     from codec_superb.applications.catalogue import known_backends
-    from codec_superb.applications.plugged import adopt_announced
+    from codec_superb.applications.plugged import adopt, adopt_announced
     from codec_superb.applications.table import APPLICATIONS, PROBES
 
     adopt_announced()
+    own = adopt((), places) if places else ()
+    if tasks or places:
+        listed = tasks_as_data([PROBES[key] for key in own] if own else PROBES.values())
+        print_json({"tasks": listed}) if as_json else print_tasks(listed)
+        return
     entries = known_backends()
     found = {name: availability(entry) for name, entry in entries.items()}
     if as_json:
@@ -29,6 +47,7 @@ def command(as_json: JsonOption = False) -> None:
                 }
                 for row in PROBES.values()
             ],
+            "tasks": tasks_as_data(PROBES.values()),
             "backends": [
                 {"name": name, "probes": entry.probes, "summary": entry.summary, "origin": entry.origin,
                  **asdict(found[name])}

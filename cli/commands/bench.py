@@ -34,6 +34,7 @@ from codec_superb.cli.options import (
     PesqOption,
     ReferenceOption,
     RunnerOption,
+    TasksOption,
     WeightsOption,
     WorkersOption,
     plain_path,
@@ -89,6 +90,7 @@ def command(
     metric: MetricOption = None,
     application: ApplicationOption = None,
     backend: BackendOption = None,
+    tasks: TasksOption = None,
     probe_codec: Annotated[
         list[str] | None,
         typer.Option("--probe-codec", metavar="NAME…", help="Codecs that are probed.", show_default="all"),
@@ -125,7 +127,7 @@ def command(
     named = dataset_specs(dataset or ())
     datasets, applications = protocol(suite, named, application_names(application), available=available)
     datasets = datasets or list(DATASETS)
-    choices = choose(adopt(applications), backend or ())
+    choices = choose(adopt(applications, tasks or ()), backend or ())
     find_metrics(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
@@ -145,11 +147,11 @@ def command(
                 executor=pool,
             )  # fmt: skip
             progress.watch(None)
-            if applications:
+            if choices:
                 probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
-                    probed, applications=applications, backends=backend or (), device=device, overwrite=overwrite,
-                    progress=progress, executor=pool,
+                    probed, applications=applications, backends=backend or (), tasks=tasks or (), device=device,
+                    overwrite=overwrite, progress=progress, executor=pool,
                 )  # fmt: skip
     print_failures(outcomes)
     page = report or out / "report.html"

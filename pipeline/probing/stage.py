@@ -265,13 +265,19 @@ def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
 
 
 def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provenance | None) -> RunInfo:
-    """Write results into the table of a finished run; each replaces an earlier result of its probe.
+    """Write results into the table of a finished run; each replaces an earlier one of its probe, or of its task.
 
+    A task whose definition has changed is another probe, and the earlier one would stand beside it for ever.
     ``runs/probes.py`` explains the order of the writes.
     """
     info = folder.info()
     new = {result.info.probe: result for result in results}
-    kept = {key: of for key, of in info.probes.items() if key not in new}
+    tasks = {of.info.definition.task.task for of in results if of.info.definition}
+    kept = {
+        key: of
+        for key, of in info.probes.items()
+        if key not in new and not (of.definition and of.definition.task.task in tasks)
+    }
     if kept != info.probes:
         info = info.model_copy(update={"probes": kept})
         folder.write_info(info)

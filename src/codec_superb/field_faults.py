@@ -14,7 +14,12 @@ _LONGEST = 60
 
 def sentences(error: Any) -> str:
     """Return a sentence for each fault of a ``pydantic.ValidationError``, joined by semicolons."""
-    return "; ".join(dict.fromkeys(_sentence(fault) for fault in error.errors()))
+    return "; ".join(dict.fromkeys(said for _, said in faults(error)))
+
+
+def faults(error: Any) -> list[tuple[tuple[str | int, ...], str]]:
+    """Return the place of each fault, as names of fields and positions, and its sentence."""
+    return [(tuple(fault["loc"]), _sentence(fault)) for fault in error.errors()]
 
 
 def is_validation_error(error: BaseException) -> bool:

@@ -1,9 +1,10 @@
 """Finds plug-ins, rows that installed distributions and single files add to the program, for all of its parts.
 
 A distribution announces a plug-in by an entry point of a group of :data:`GROUPS`. Its value is ``package:file.yaml``
-where the plug-in is data (a catalogue of codecs, a manifest of a dataset), which is read without importing the package;
-else ``package.module:NAME``, a row such as those of the program's own tables, and the entry point has the row's key as
-its name, so that nothing is imported before somebody asks for it. A file of the user's is ``path/to/file.py:NAME``.
+where the plug-in is data (a catalogue of codecs, a manifest of a dataset, tasks, which may also be a folder), which is
+read without importing the package; else ``package.module:NAME``, a row such as those of the program's own tables, and
+the entry point has the row's key as its name, so that nothing is imported before somebody asks for it. A file of the
+user's is ``path/to/file.py:NAME``.
 
 A plug-in that cannot be loaded is left out and reported once, with its distribution; one that was asked for by name
 is an error. This module imports nothing of the program, because every part of it may have plug-ins.
@@ -26,7 +27,9 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from codec_superb.field_faults import is_validation_error, sentences
 
-GROUPS = tuple(f"codec_superb.{part}" for part in ("codecs", "metrics", "datasets", "applications", "backends"))
+GROUPS = tuple(
+    f"codec_superb.{part}" for part in ("codecs", "metrics", "datasets", "applications", "backends", "tasks")
+)
 IDENTITY = 16
 """Hexadecimal digits of a file's SHA-256 in the version of its row."""
 
@@ -195,16 +198,28 @@ def data_file(point: Announced) -> Path:
 
     Raises PluginError where there is none.
     """
+    place = data_place(point)
+    if not place.is_file():
+        raise _no_place(point)
+    return place
+
+
+def data_place(point: Announced) -> Path:
+    """Return the file or the folder of an entry point ``package:place``. Raises PluginError where there is neither."""
     package, _, resource = point.value.partition(":")
     try:
         spec = importlib.util.find_spec(package)
     except (ModuleNotFoundError, ValueError):
         spec = None
     folders = (spec.submodule_search_locations if spec else None) or []
-    file = next((path for folder in folders if resource and (path := Path(folder) / resource).is_file()), None)
-    if file is None:
-        raise PluginError(f"{point.origin}: expected package:file.yaml, a file inside an installed package")
-    return file
+    place = next((path for folder in folders if resource and (path := Path(folder) / resource).exists()), None)
+    if place is None:
+        raise _no_place(point)
+    return place
+
+
+def _no_place(point: Announced) -> PluginError:
+    return PluginError(f"{point.origin}: expected package:file.yaml, a file inside an installed package")
 
 
 def is_file_name(name: str) -> bool:

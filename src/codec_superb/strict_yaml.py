@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -36,3 +37,27 @@ class _Strict(_Safe):  # type: ignore[misc]
 def load(text: str) -> Any:
     """Return the data of one YAML document. Raises yaml.YAMLError for what is none, and for a doubled key."""
     return yaml.load(text, Loader=_Strict)  # noqa: S506 - a safe loader
+
+
+def documents(text: str, *, nodes: int, depth: int) -> Iterator[tuple[yaml.Node, Any]]:
+    """Yield the root node of each document, whose marks know its lines, and its data.
+
+    For files of strangers: at most ``nodes`` nodes, ``depth`` inside each other, and no alias, by which a short text
+    stands for a long one. Raises yaml.YAMLError, also for a doubled key.
+    """
+    deep = 0
+    for count, event in enumerate(yaml.parse(text, Loader=_Safe)):
+        mark: Any = event.start_mark
+        deep += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem=f"write *{event.anchor} out", problem_mark=mark)
+        if count >= nodes or deep > depth:
+            said = f"expected at most {nodes} values, {depth} inside each other"
+            raise yaml.MarkedYAMLError(problem=said, problem_mark=mark)
+    loader = _Strict(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            yield node, loader.construct_document(node)
+    finally:
+        loader.dispose()
