@@ -58,13 +58,15 @@ def test_sacrebleu_on_chinese() -> None:
 
 
 _CAPTIONS = [
-    # answer, right answers, ROUGE-L of rouge-score 0.1.2, ROUGE-L and CIDEr of pycocoevalcap 1.2 on all of them together
+    # answer, right answers, ROUGE-L of rouge-score 0.1.2, ROUGE-L and CIDEr of pycocoevalcap 1.2 on all of them
     ("barks", ("in barks while",), 50.0, 45.864662, 1.545263),
     ("rain while dog someone a the the", ("rain while in someone a the the",), 85.714286, 85.714286, 5.385182),
     ("talks dog someone birds", ("talks dog someone birds", "near"), 100.0, 100.0, 5.0),
     ("and", ("the", "rain car while and loudly barks", "dog rain a the talks"), 28.571429, 25.311203, 0.374946),
-    ("and car the birds rain sing", ("and car the birds rain sing", "car in barks barks loudly and dog"), 100.0, 100.0, 5.47683),
-    ("sing while birds", ("birds rain someone dog loudly", "rain car talks rain while sing while"), 40.0, 37.308869, 1.243721),
+    ("and car the birds rain sing",
+     ("and car the birds rain sing", "car in barks barks loudly and dog"), 100.0, 100.0, 5.47683),
+    ("sing while birds",
+     ("birds rain someone dog loudly", "rain car talks rain while sing while"), 40.0, 37.308869, 1.243721),
 ]  # fmt: skip
 
 
@@ -82,7 +84,8 @@ _INSTRUCTIONS: list[tuple[str, dict[str, object], str, str]] = [
     ("keywords:frequency", {"keyword": "cat", "frequency": 2, "relation": "at least"}, "cat cat", "cat"),
     ("keywords:forbidden_words", {"forbidden_words": ["cat"]}, "a category", "a Cat!"),
     ("keywords:letter_frequency", {"letter": "e", "let_frequency": 2, "let_relation": "less than"}, "One", "Eele"),
-    ("length_constraints:number_sentences", {"num_sentences": 2, "relation": "at least"}, "Hi. Dr. No?", "Dr. No costs 3.5."),
+    ("length_constraints:number_sentences", {"num_sentences": 2, "relation": "at least"},
+     "Hi. Dr. No?", "Dr. No costs 3.5."),
     ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, "a\n***\nb", "a\n\nb"),
     ("length_constraints:number_words", {"num_words": 3, "relation": "less than"}, "two words", "and three words"),
     ("length_constraints:nth_paragraph_first_word",
@@ -100,7 +103,8 @@ _INSTRUCTIONS: list[tuple[str, dict[str, object], str, str]] = [
     ("combination:repeat_prompt", {"prompt_to_repeat": "Say it"}, "say it\nIt.", "It. Say it"),
     ("startend:end_checker", {"end_phrase": "Is that all?"}, "Yes. is that all?", "Is that all? Yes."),
     ("startend:quotation", {}, '"all"', '"all" of it'),
-    ("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_relation": "at least"}, "BIG NEWS", "BIG news"),
+    ("change_case:capital_word_frequency", {"capital_frequency": 2, "capital_relation": "at least"},
+     "BIG NEWS", "BIG news"),
     ("change_case:english_capital", {}, "ALL 3", "All"),
     ("change_case:english_lowercase", {}, "all 3", "All"),
     ("punctuation:no_comma", {}, "all", "all,"),
@@ -153,8 +157,8 @@ def _kept_clip(kind: str, shared: dict[str, float], side: dict[str, float], **ch
 _TRUE: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     "choice": ({"options": 4}, {"correct": 1, "parsed": 1, "same": 1}),
     "edits": ({"words": 5, "characters": 0}, {"substitutions": 1, "deletions": 2, "insertions": 9}),
-    "bleu": ({}, {"match1": 2, "match2": 1, "match3": 0, "match4": 0, "total1": 3, "total2": 2, "total3": 1, "total4": 0,
-                  "length": 3, "reference_length": 4}),
+    "bleu": ({}, {"match1": 2, "match2": 1, "match3": 0, "match4": 0, "total1": 3, "total2": 2, "total3": 1,
+                  "total4": 0, "length": 3, "reference_length": 4}),
     "instructions": ({"asked": 3}, {"strict": 1, "loose": 2}),
     "value": ({}, {"value": 3, "parsed": 1}),
     "rating": ({}, {"rating": 3, "parsed": 1}),
@@ -165,7 +169,8 @@ _TRUE: dict[str, tuple[dict[str, float], dict[str, float]]] = {
     ("kind", "change"),
     [
         ("choice", {"parsed": 0, "same": 0}), ("choice", {"correct": 0}), ("choice", {"correct": 0, "parsed": 0}),
-        ("edits", {"deletions": 5}), ("bleu", {"match2": 3}), ("bleu", {"total4": 1}), ("bleu", {"reference_length": 0}),
+        ("edits", {"deletions": 5}), ("bleu", {"match2": 3}), ("bleu", {"total4": 1}),
+        ("bleu", {"reference_length": 0}),
         ("bleu", {"length": 2}), ("instructions", {"loose": 4}), ("instructions", {"strict": 3}),
         ("value", {"parsed": 0}), ("rating", {"parsed": 0}),
     ],
