@@ -1,7 +1,7 @@
 """The two other averages of UltraEval-Audio: of models that understand sound, and of models that answer in speech.
 
-Both are of listeners and speakers, not of codecs; the average of codecs is :mod:`codec_superb.applications.ultra.average`.
-They are plain means of single figures in percent, and reproduce the published rows to rounding.
+Both are of listeners and speakers, not of codecs, whose average is :mod:`codec_superb.applications.ultra.average`. They are plain means of single
+figures in percent, and reproduce the published rows to rounding.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from codec_superb.applications.ultra.average import OPINION_SCALE, Floats, Value
 
 ERROR_RATES = 10
-"""Error rates in percent: LibriSpeech dev-clean, dev-other, test-clean, test-other, TED-LIUM, Common Voice 15 English and
-Chinese, AISHELL-1, FLEURS Chinese, WenetSpeech net."""
+"""Error rates in percent: LibriSpeech dev-clean, dev-other, test-clean, test-other, TED-LIUM, Common Voice 15 English
+and Chinese, AISHELL-1, FLEURS Chinese, WenetSpeech net."""
 TRANSLATIONS = 2
 """BLEU of CoVoST 2: English to Chinese, Chinese to English."""
 ANSWERS = 5

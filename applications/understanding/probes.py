@@ -40,6 +40,7 @@ def probe_of(definition: TaskDefinition, origin: str = "") -> Probe:
         primary=metrics[0].key,
         datasets=task.datasets,
         definition=definition,
+        limits="codec_superb.applications.understanding.limits:faults",
         origin=origin,
     )
 

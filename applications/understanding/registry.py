@@ -152,22 +152,23 @@ def _put(found: dict[str, Any], name: str, value: object, into: Registry, key: s
     into.places[key] = place
 
 
-def check_definition(definition: TaskDefinition, place: str) -> None:
-    """Check a definition that came with a result. Raises TaskError."""
+def check_definition(definition: TaskDefinition, place: str, *, templates: bool = True) -> None:
+    """Check a definition that came with a result; ``templates`` compiles its templates too. Raises TaskError."""
     task = definition.task
-    _check_task(task, place)
+    _check_task(task, place, templates=templates)
     missing = [family for family in task.prompt if family not in definition.prompts]
     if missing:
         raise TaskError(f"{place}: prompts: expected one for {missing[0]}; run the task again")
-    for prompt in definition.prompts.values():
+    for prompt in definition.prompts.values() if templates else ():
         _check_templates([part.value for of in prompt.messages for part in of.contents], place)
 
 
-def _check_task(task: TaskFile, place: str) -> None:
+def _check_task(task: TaskFile, place: str, *, templates: bool = True) -> None:
     for step in task.after:
         _check_use(step, PROCESSES, "post-processor", place)
     _check_use(task.measure, MEASURES, "measure", place)
-    _check_templates([written for written in task.prompt.values() if " " in written.strip()], place)
+    if templates:
+        _check_templates([written for written in task.prompt.values() if " " in written.strip()], place)
     if DEFAULT not in task.prompt:
         raise TaskError(f"{place}: prompt: expected one named {DEFAULT}, for chats without their own; add it")
 
