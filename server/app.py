@@ -145,8 +145,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     shown = (
-        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb, understanding, ranking,
-        snapshots,
+        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
+        understanding, ranking, snapshots,
     )  # fmt: skip
     if local:
         return (*shown, local_runs, submissions, submission_pages)

@@ -1,7 +1,7 @@
 """The two other averages of UltraEval-Audio: of models that understand sound, and of models that answer in speech.
 
-Both are of listeners and speakers, not of codecs, whose average is :mod:`codec_superb.applications.ultra.average`. They are plain means of single
-figures in percent, and reproduce the published rows to rounding.
+Both are of listeners and speakers, not of codecs, whose average is :mod:`codec_superb.applications.ultra.average`.
+They are plain means of single figures in percent, and reproduce the published rows to rounding.
 """
 
 from __future__ import annotations
