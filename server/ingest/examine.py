@@ -103,9 +103,16 @@ def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
 
 def _block(rows: Sequence[ClipRow], metrics: Collection[str], probes: Collection[str]) -> bytes:
     out = io.BytesIO()
-    ordered = sorted(rows, key=lambda row: row.clip)
+    ordered = sorted((_shipped_alone(row, probes) for row in rows), key=lambda row: row.clip)
     write_table(out, ordered, metrics, probes, compression="zstd")
     return out.getvalue()
+
+
+def _shipped_alone(row: ClipRow, probes: Collection[str]) -> ClipRow:
+    """Leave out what tasks kept that this program does not ship: no other process can read it."""
+    if row.probes.keys() <= set(probes):
+        return row
+    return row.model_copy(update={"probes": {key: value for key, value in row.probes.items() if key in probes}})
 
 
 def _broken(error: Exception) -> CheckOutcome:
