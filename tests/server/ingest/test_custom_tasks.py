@@ -48,4 +48,3 @@ def test_a_strangers_task_is_shown_as_custom_and_never_on_the_board(service: Ser
     rows = service.client.get(f"/api/v1/submissions/{identity}/clips?dataset=mini&format=csv").text
     assert f"{shipped}.status" in rows
     assert key not in rows
-    service.stored()
