@@ -57,6 +57,7 @@ from codec_superb.server.snapshots.endpoints import router as snapshots
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
 from codec_superb.server.submissions.pages import router as submission_pages
+from codec_superb.server.understanding.endpoints import router as understanding
 from codec_superb.server.verification.endpoints import router as verification
 from codec_superb.web.site.page import preload
 
@@ -144,8 +145,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     shown = (
-        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb, ranking,
-        snapshots,
+        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
+        understanding, ranking, snapshots,
     )  # fmt: skip
     if local:
         return (*shown, local_runs, submissions, submission_pages)

@@ -25,7 +25,7 @@ def asks(written: str) -> bool:
     return " " in written.strip()
 
 
-def task_faults(task: TaskFile) -> Iterator[Fault]:
+def task_faults(task: TaskFile, *, templates: bool = True) -> Iterator[Fault]:
     """Yield what is wrong with a task by itself; whether its prompts exist is the registry's to say."""
     yield from _label_faults(("label",), task.label)
     for number, need in enumerate(task.needs):
@@ -37,7 +37,7 @@ def task_faults(task: TaskFile) -> Iterator[Fault]:
     if DEFAULT not in task.prompt:
         yield ("prompt",), f"prompt: expected one named {DEFAULT}, for chats without their own; add it"
     for family, written in task.prompt.items():
-        if asks(written):
+        if templates and asks(written):
             yield from _template_faults(("prompt", family), written)
 
 

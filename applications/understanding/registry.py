@@ -148,11 +148,15 @@ def _put(entry: Entry, into: Registry) -> None:
         into.prompts[record.name] = record
 
 
-def check_definition(definition: TaskDefinition, place: str) -> None:
-    """Check a definition that came with a result. Raises TaskError."""
+def check_definition(definition: TaskDefinition, place: str, *, templates: bool = True) -> None:
+    """Check a definition that came with a result. Raises TaskError.
+
+    ``templates`` says whether they are read too; a receiver that never renders them does not.
+    """
     missing = [family for family in definition.task.prompt if family not in definition.prompts]
     if missing:
         raise TaskError(f"{place}: prompts: expected one for {missing[0]}; run the task again")
-    parts = (task_faults(definition.task), *map(prompt_faults, definition.prompts.values()))
+    prompts = definition.prompts.values() if templates else ()
+    parts = (task_faults(definition.task, templates=templates), *map(prompt_faults, prompts))
     if said := next((said for faults in parts for _, said in faults), None):
         raise TaskError(f"{place}: {said}")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from pydantic import ValidationError
 
+from codec_superb.applications.received import standing
 from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import parse_condition
@@ -24,7 +26,7 @@ from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
 from codec_superb.pipeline.submission.check_origin import check_origin
 from codec_superb.pipeline.submission.check_pairs import check_pairs
-from codec_superb.pipeline.submission.check_probes import check_probes
+from codec_superb.pipeline.submission.check_probes import check_probes, check_tasks
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.doubts import check_doubts
 from codec_superb.pipeline.submission.facts.check_facts import check_facts
@@ -86,11 +88,12 @@ def check_and_open(
         raise SubmissionError(f"expected a submission file at {file}, found none")
     findings = Findings()
     known = known or _nothing
-    opened = _open(file, findings, file_limit, known)
-    if opened is not None:
-        opened = replace(opened, aggregates=_check_contents(opened, known, findings))
-        for further in more:
-            further(opened, findings)
+    with ExitStack() as tasks:
+        opened = _open(file, findings, file_limit, known, tasks)
+        if opened is not None:
+            opened = replace(opened, aggregates=_check_contents(opened, known, findings))
+            for further in more:
+                further(opened, findings)
     report = CheckReport(
         ok=not findings.problems,
         codec=opened.submission.codec.name if opened else None,
@@ -107,8 +110,13 @@ def _nothing(_name: str) -> None:
     """Know no dataset."""
 
 
-def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Known) -> OpenedSubmission | None:
-    """Read the zip, the document and the rows; None after noting why one of them cannot be read."""
+def _open(
+    file: Path | BinaryIO, findings: Findings, file_limit: int, known: Known, tasks: ExitStack
+) -> OpenedSubmission | None:
+    """Read the zip, the document and the rows; None after noting why one of them cannot be read.
+
+    The tasks that the file defines stand in the table of probes until ``tasks`` is closed.
+    """
     where = "zip"
     try:
         members = read_archive(file, file_limit=file_limit)
@@ -116,6 +124,9 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
         # before pydantic, which takes NaN and, of repeated names, the last
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
+        if not check_tasks(submission, findings):
+            return None
+        tasks.enter_context(standing(info for dataset in submission.datasets for info in dataset.probes))
         where = CLIPS_NAME
         table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=_most_rows(submission, known))
         if set(table.metrics) != set(submission.metrics):

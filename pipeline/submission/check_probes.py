@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from codec_superb.applications.probe import SIDES, Fault, KeptClip, KeptFrames, Probe
+from codec_superb.applications.received import is_shipped, task_faults
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.findings import Findings
@@ -40,6 +41,19 @@ def check_probes(
     frames = {(of.dataset, of.clip, of.probe): of for of in pairs if isinstance(of, FramesRow)}
     for row in rows:
         _check_row(row, declared.get(row.dataset, {}), frames, findings)
+
+
+def check_tasks(submission: Submission, findings: Findings) -> bool:
+    """Check the definitions of tasks before anything is read by them, and return whether it may be."""
+    infos = [info for dataset in submission.datasets for info in dataset.probes]
+    faults = task_faults(infos)
+    for fault in faults:
+        findings.add(f"{SUBMISSION_NAME}: the task {fault.place}", fault.expected, fault.got, _AGAIN)
+    for info in {} if faults else {info.probe: info for info in infos if not is_shipped(info)}.values():
+        if info.definition is not None:
+            told = f"{info.definition.task.title}, {info.version}, answered by {info.backend}"
+            findings.note(f"{info.probe}: a custom task ({told}): shown, never ranked")
+    return not faults
 
 
 def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
@@ -85,6 +99,9 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
         if field.ceiling is not None and abs(entry.reference[field.name] - field.ceiling) > _SLACK:
             expected = f"{field.ceiling:g}, which every original has"
             findings.add(f"{where}.reference.{field.name}", expected, entry.reference[field.name], _AGAIN)
+    classes = probe.definition.task.classes if probe.definition else ()
+    if classes and entry.shared.get("options", len(classes)) != len(classes):
+        findings.add(f"{where}.options", f"{len(classes)}, the task's classes", entry.shared["options"], _AGAIN)
     if probe.key != "asr":
         return
     # words or characters, by the language of the clip: the other one is 0

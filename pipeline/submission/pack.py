@@ -161,15 +161,20 @@ def _open(run: RunFolder | Path) -> _Run:
     info = folder.info()
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
-    ours = {key: found for key, found in info.probes.items() if key in PROBES and not PROBES[key].origin}
+    ours = {key: found for key, found in info.probes.items() if key in PROBES and _can_be_read(key, found)}
     if others := sorted(info.probes.keys() - ours.keys()):
-        text = "probes of plug-ins are not packed, because whoever receives them cannot compute their figures again"
+        text = "probes of plug-ins in Python are not packed: whoever receives them cannot compute their figures again"
         warnings.warn(f"{folder.path}: without {', '.join(others)}: {text}", PluginWarning, stacklevel=3)
         info = info.model_copy(update={"probes": ours})
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     # the same runs give the same bytes
     ordered = sorted(pairs, key=_place)
     return _Run(folder, info, tuple(rows), tuple(ordered))
+
+
+def _can_be_read(key: str, info: ProbeInfo) -> bool:
+    """Whether receivers can compute the figures of a probe again: of the program's own, or a task that is data."""
+    return info.definition is not None or not PROBES[key].origin
 
 
 def _place(row: KeptRow) -> tuple[bool, str, str, str, float, float]:
@@ -269,7 +274,7 @@ def _public_card(card: Card, folders: Sequence[str]) -> Card:
 
 def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
     stamps = tuple(Provenance.model_validate(scrub_all(stamp.model_dump(), folders)) for stamp in run.info.provenance)
-    probes = tuple(ProbeInfo.model_validate(scrub_all(info.model_dump(), folders)) for info in run.info.probes.values())
+    probes = tuple(_public_info(info, folders) for info in run.info.probes.values())
     return SubmittedDataset.of(
         run.info.dataset,
         spec_hash=run.info.spec_hash,
@@ -278,6 +283,12 @@ def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
         operations=_operations(run.info.operations, folders),
         **counts_of(run.rows),
     )
+
+
+def _public_info(info: ProbeInfo, folders: Sequence[str]) -> ProbeInfo:
+    # the definition of a task stays as its author wrote it: its hash is part of what it is
+    public = scrub_all(info.model_dump(exclude={"definition"}), folders)
+    return ProbeInfo.model_validate({**public, "definition": info.definition})
 
 
 def _operations(found: Operations | None, folders: Sequence[str]) -> Operations | None:

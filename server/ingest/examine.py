@@ -15,6 +15,7 @@ from typing import BinaryIO
 import av
 import numpy as np
 
+from codec_superb.applications.received import is_shipped
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.pipeline.aggregates.evidence import probe_metric_function
 from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
@@ -33,7 +34,8 @@ av.logging.set_level(None)  # libav logs a damaged sample to stderr; the check r
 
 _LATER = (
     "encodings.cp437", "encodings.idna", "av.subtitles.stream", "pyarrow.compute", "scipy.special", "soxr",
-    "codec_superb.applications.mseb.limits", "codec_superb.applications.text.search",
+    "codec_superb.applications.mseb.limits", "codec_superb.applications.understanding.limits",
+    "codec_superb.applications.text.search",
     "codec_superb.data_manifests.files",
 )  # fmt: skip
 """What a check imports only for some files; when it runs it can open no file, and so import nothing."""
@@ -76,7 +78,10 @@ def examine(file: BinaryIO, task: OpenedTask) -> tuple[CheckOutcome, Sequence[by
 def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
     submission, rows, aggregates = opened.submission, opened.rows, opened.aggregates
     assert aggregates is not None  # else there is a problem
-    columns = submission.metrics, {info.probe for dataset in submission.datasets for info in dataset.probes}
+    columns = (
+        submission.metrics,
+        {info.probe for dataset in submission.datasets for info in dataset.probes if is_shipped(info)},
+    )
     blocks = [_block([row for row in rows if row.dataset == dataset.name], *columns) for dataset in submission.datasets]
     sizes = [d.selected for d in submission.datasets]
     ok = sum(row.status == "ok" for row in rows)
@@ -98,9 +103,16 @@ def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
 
 def _block(rows: Sequence[ClipRow], metrics: Collection[str], probes: Collection[str]) -> bytes:
     out = io.BytesIO()
-    ordered = sorted(rows, key=lambda row: row.clip)
+    ordered = sorted((_shipped_alone(row, probes) for row in rows), key=lambda row: row.clip)
     write_table(out, ordered, metrics, probes, compression="zstd")
     return out.getvalue()
+
+
+def _shipped_alone(row: ClipRow, probes: Collection[str]) -> ClipRow:
+    """Leave out what tasks kept that this program does not ship: no other process can read it."""
+    if row.probes.keys() <= set(probes):
+        return row
+    return row.model_copy(update={"probes": {key: value for key, value in row.probes.items() if key in probes}})
 
 
 def _broken(error: Exception) -> CheckOutcome:

@@ -13,6 +13,7 @@ from codec_superb.server.database.models import ClipBlock, Codec, Result, Submis
 from codec_superb.server.database.results import to_row
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.storage.custom_results import document_of
+from codec_superb.server.storage.custom_tasks import parts_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ID_LENGTH = 12
@@ -56,7 +57,7 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "card": whole["codec"],
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
-            **{name: whole["aggregates"][name] for name in ("applications", "slices") if name in whole["aggregates"]},
+            **parts_of(submission, whole),
             **document_of(submission, accepted.datasets),
         },
         "metrics": {key: version for key, version in submission.metrics.items() if key in METRICS},

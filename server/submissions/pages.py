@@ -12,6 +12,7 @@ from codec_superb.server.moderation.service import REASON_LIMIT
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import session_of
 from codec_superb.server.storage.custom_results import custom_results
+from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.conditions import categories_of
 from codec_superb.server.submissions.endpoints import Identity
@@ -54,6 +55,7 @@ def submission_page(request: Request, session: ReadTransaction, identity: Identi
         page_context_of(request, f"{found.codec.name}, version {found.version}"),
         it=service.detail(session, identity),
         custom=custom_results(found.document),
+        tasks=custom_tasks(found.document),
         own=signed_in is not None and signed_in.identity.account_id == found.account_id,
         reason_limit=REASON_LIMIT,
         previous=previous.id if previous else None,

@@ -1,4 +1,4 @@
-"""A custom metric, one outside the benchmark's table, as a row of a page: shown, never ranked."""
+"""A custom metric or task, one that the benchmark does not have, as a row of a page: shown, never ranked."""
 
 from __future__ import annotations
 
@@ -27,3 +27,35 @@ class CustomRow:
     """Clips with a value."""
     undefined: int
     failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomTaskRow:
+    """One figure of a task that the board does not ship, on one dataset."""
+
+    key: str
+    label: str
+    unit: str
+    higher_is_better: bool
+    decimals: int
+    dataset: str
+    chat: str
+    """Model that answered."""
+    prompt: str
+    """SHA-256 of the prompt's templates; '' where it is not stated."""
+    task: str
+    """SHA-256 of the definition."""
+    version: str
+    reference: float | None
+    """On the original sound, the ceiling."""
+    resynthesis: float | None
+    loss: float | None
+    n: int
+    left_out: int
+    failed: int
+
+    @property
+    def numbers(self) -> list[str]:
+        """Return ceiling, value and loss as text."""
+        shown = (self.reference, self.resynthesis, self.loss)
+        return ["–" if value is None else f"{value:.{self.decimals}f}" for value in shown]

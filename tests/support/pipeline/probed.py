@@ -38,6 +38,9 @@ def info(key: str, **changes: object) -> ProbeInfo:
     fields = {"probe": key, "version": PROBES[key].version, "backend": PROBES[key].backend, "model_sha256": "a" * 64}
     if PROBES[key].pairs == "frames":
         fields["settings"] = {"frames_per_clip": FRAMES}
+    if (definition := PROBES[key].definition) is not None:
+        settings = {"task_sha256": definition.sha256, "prompt_sha256": "b" * 64}
+        fields |= {"definition": definition, "settings": settings}
     return ProbeInfo.model_validate(fields | changes)
 
 
@@ -94,6 +97,8 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> dict[str, 
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
     for values in (shared, *sided.values()):
         _agree(shared, values)
+    if probe.definition is not None:
+        _agree_of_task(len(probe.definition.task.classes), shared, sided)
     return {"shared": shared, **sided}
 
 
@@ -119,6 +124,25 @@ def _agree(shared: dict[str, float], values: dict[str, float]) -> None:
         if f"both_{tolerance}" in values:
             drawn = 0.0 if values["no_answer"] else min(values[f"both_{tolerance}"], shared["terms"])
             values |= {f"{part}_{tolerance}": drawn for part in ("both", "times", "term")}
+
+
+def _agree_of_task(classes: int, shared: dict[str, float], sided: dict[str, dict[str, float]]) -> None:
+    """Change drawn numbers of a task so that both sides can be true together."""
+    if "options" in shared:
+        shared["options"] = float(classes) or shared["options"]
+    one, other = sided["reference"], sided["resynthesis"]
+    for values in (one, other):
+        if "parsed" in values:
+            values["parsed"] = 1.0
+        if "substitutions" in values:
+            shared |= {"words": 20.0, "characters": 0.0}
+        if "match1" in values:
+            values.update({f"total{n}": 20.0 - n for n in range(1, 5)}, length=19.0, reference_length=18.0)
+        if "loose" in values:
+            values["loose"] = min(values["loose"], shared["asked"])
+            values["strict"] = min(values["strict"], values["loose"])
+    if "same" in other:
+        other["same"] = float(one["correct"] == other["correct"] and bool(other["same"]))
 
 
 def _errors(words: float, part: float, generator: np.random.Generator) -> dict[str, float]:

@@ -1,0 +1,48 @@
+"""The page ``/understanding`` and its chart."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.public import public_page
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.understanding import service
+from codec_superb.web.site.page import PageContext
+from codec_superb.web.site.understanding.page import understanding_page
+
+router = APIRouter()
+
+
+@router.get("/understanding", include_in_schema=False)
+async def page(
+    request: Request,
+    dataset: Annotated[str | None, Query(max_length=200, description="Name of a dataset; else that with most.")] = None,
+) -> Response:
+    """Show the codecs on one dataset by task, and the published averages apart."""
+
+    def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        return understanding_page(service.view_of(snapshot, dataset), page_context)
+
+    about = "What a model still understands of the sound of codecs, beside the published averages of UltraEval-Audio."
+    return await public_page(request, "Understanding", about, make, key=repr(dataset))
+
+
+@router.get("/api/v1/understanding/figures/rate", tags=["figures"], responses={200: {"model": FigureAnswer}})
+async def rate(
+    request: Request,
+    figure: Annotated[str, Query(max_length=100, description="Main figure of a task, `und_…`.")],
+    dataset: Annotated[str, Query(max_length=200, description="Name of a dataset.")],
+) -> Response:
+    """Draw a task's main figure against bitrate, with the original sound and guessing as lines."""
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        drawn = service.rate_figure(snapshot, figure, dataset)
+        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+
+    return await cached(request, f"{figure} {dataset}", make, counted=True)

@@ -1,0 +1,96 @@
+"""Puts the page of understanding together: the codecs of the board on one dataset, and published models apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.tables import published_table
+from codec_superb.pipeline.literature.uea import BOARDS, BoardName, contradictions, uea_about, uea_board
+from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.errors import NotFound
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.understanding.board import Listened, understanding_columns
+from codec_superb.web.site.understanding.page import UnderstandingView
+from codec_superb.web.understanding.choose import task_of
+from codec_superb.web.understanding.rate import understanding_rate_chart
+
+
+def view_of(snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
+    """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
+    datasets = _datasets(snapshot)
+    names = [name for name, _ in datasets]
+    if dataset is not None and dataset not in names:
+        raise NotFound(f"no codec has tasks of understanding on {dataset!r}; there are {', '.join(names) or 'none'}")
+    chosen = dataset or next(iter(names), "")
+    codecs = _codecs_on(snapshot, chosen)
+    columns = understanding_columns(codecs)
+    told = [
+        f"For {of.model} the README prints {of.figure.removesuffix('_accuracy_pct').upper()} {of.printed:.2f}, which "
+        "contradicts its own average; the paper’s figure stands here."
+        for of in contradictions()
+    ]
+    return UnderstandingView(chosen, datasets, codecs, columns, _published(), uea_about(), told)
+
+
+def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
+    """Draw a figure against bitrate. Raises NotFound where no codec has it, naming the figures that there are."""
+    codecs = _codecs_on(snapshot, dataset)
+    columns = {column.quantity.key: column for column in understanding_columns(codecs)}
+    if figure not in columns:
+        raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(columns) or 'none'}")
+    results = {result.codec: result for result, _ in codecs}
+    drawn = [(results[row.codec], row) for row in columns[figure].rows]
+    return understanding_rate_chart(figure, drawn, columns[figure].everything)
+
+
+def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """List the datasets with a figure of a task, by how many codecs they have."""
+    found: dict[str, int] = {}
+    for entry in snapshot.runs:
+        for dataset in filter(None, entry.applications):
+            if _rows(entry, dataset):
+                found[dataset] = found.get(dataset, 0) + 1
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
+    found = ((entry, _rows(entry, dataset)) for entry in snapshot.runs)
+    return [_listened(entry, dataset, rows) for entry, rows in found if rows]
+
+
+def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:
+    return [row for row in entry.applications.get(dataset, {}).values() if task_of(row) is not None]
+
+
+def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Listened:
+    category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
+    result = board_row(entry, category, dataset, None, "").result
+    return result, tuple(replace(row, kbps=result.kbps) for row in rows)
+
+
+def _published() -> list[tuple[str, str, TextTable]]:
+    """Return title, definition and table of the three averages, the codecs' last."""
+    table = published_table("ultraeval")
+    rows = sorted(table.codecs, key=lambda codec: -codec.applications["ultra_average"])
+    lines = tuple((TextCell(codec.name), TextCell(f"{codec.applications['ultra_average']:.2f}")) for codec in rows)
+    codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average")), lines)
+    return [*map(_board, BOARDS), ("Codecs", table.differs[-1], codecs)]
+
+
+def _board(board: BoardName) -> tuple[str, str, TextTable]:
+    about, models = uea_about()["boards"][board], uea_board(board)
+    heads = ["Model", "Average", *(name.removesuffix("_pct").replace("_", " ") for name in models[0].figures)]
+    lines = tuple(
+        tuple(map(TextCell, (of.model, f"{of.average:.2f}", *(f"{value:.2f}" for value in of.figures.values()))))
+        for of in sorted(models, key=lambda of: -of.average)
+    )
+    return (
+        about["title"],
+        about["definition"],
+        TextTable(f"{about['title']}, as published", tuple(map(TextCell, heads)), lines),
+    )

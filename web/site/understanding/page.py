@@ -1,0 +1,52 @@
+"""The page ``/understanding``: codecs by task, and the three averages as they were published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from codec_superb.web.site.cells import TextTable
+from codec_superb.web.site.page import PageContext, render
+from codec_superb.web.site.understanding.board import Listened, UnderstandingColumn, understanding_table
+from codec_superb.web.text import count
+
+
+@dataclass(frozen=True, slots=True)
+class UnderstandingView:
+    """Everything on the page."""
+
+    dataset: str
+    datasets: Sequence[tuple[str, int]]
+    """Names of the datasets with results of codecs, and how many codecs; the one of the page among them."""
+    codecs: Sequence[Listened]
+    columns: Sequence[UnderstandingColumn]
+    published: Sequence[tuple[str, str, TextTable]]
+    """Title, definition and table of each average."""
+    source: Mapping[str, Any]
+    contradictions: Sequence[str]
+
+    @property
+    def board(self) -> TextTable:
+        """Return the table of the codecs."""
+        return understanding_table(self.dataset, self.codecs, self.columns)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the datasets as a picker takes them."""
+        return [(name, f"{name} ({count(codecs, 'codec')})") for name, codecs in self.datasets]
+
+    @property
+    def charts(self) -> list[tuple[str, str]]:
+        """Addresses and names of the charts against bitrate."""
+        address = "/api/v1/understanding/figures/rate?"
+        return [
+            (address + urlencode([("figure", column.quantity.key), ("dataset", self.dataset)]), column.quantity.title)
+            for column in self.columns
+        ]
+
+
+def understanding_page(view: UnderstandingView, page_context: PageContext) -> str:
+    """Render the page."""
+    return render("understanding.html.j2", page_context, view=view)

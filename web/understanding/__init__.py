@@ -1,0 +1,1 @@
+"""Tasks of understanding on resynthesised sound: which rows stand for them, and bitrate."""

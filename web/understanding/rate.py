@@ -1,0 +1,32 @@
+"""Bitrate against the main figure of a task, with the original sound and guessing as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.rate import rate_chart
+from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.theme import family_styles
+from codec_superb.web.understanding.choose import chance_of
+
+
+def understanding_rate_chart(
+    figure: str, codecs: Sequence[tuple[CodecResult, ApplicationRow]], everything: Sequence[ApplicationRow]
+) -> Figure:
+    """Draw the codecs of one comparable group: one figure on one dataset, answered by one chat.
+
+    ``everything`` holds the rows in which what guessing gives is looked for.
+    """
+    quantity = APPLICATION_METRICS[figure].quantity
+    styles = family_styles(result.family for result, _ in codecs)
+    chart = rate_chart([drawn_result(row, result) for result, row in codecs], quantity, styles)
+    if not codecs:
+        return chart
+    # the clips on which a codec failed are missing on both sides: the ceiling is that over the most clips
+    _, largest = max(codecs, key=lambda pair: pair[1].numbers.n)
+    lines = [("original", largest.numbers.reference.value), ("chance", chance_of(largest, everything))]
+    ceilings = [Ceiling(largest.model.backend, value, name) for name, value in lines if value is not None]
+    return with_ceilings(chart, quantity, ceilings)
