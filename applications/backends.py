@@ -268,7 +268,7 @@ _ROWS = (
     ),
     BackendEntry(
         "cascade", ("chat",), f"{_ROOT}.understanding.cascade:Cascade", "probes",
-        "a recogniser, then the option closest in meaning to what was heard; offline; reads no question",
+        "a recogniser, then the option closest in meaning; offline; reads no question; cascade:yamnet tags sounds",
         packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
     ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",

@@ -29,6 +29,7 @@ from codec_superb.cli.commands import (
     score,
     serve,
     submit,
+    tasks,
     tokens,
     verify,
     verify_worker,
@@ -54,6 +55,7 @@ for name, group in (
     ("metrics", metrics.app),
     ("tokens", tokens.app),
     ("mseb", mseb.app),
+    ("tasks", tasks.app),
     ("admin", admin.app),
 ):
     app.add_typer(group, name=name, cls=Group)

@@ -35,6 +35,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "score", "probe", "applications", "check-task", "pack", "check", "report", "compare", "bench",
         "cite",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
+        "tasks convert",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions add",
         "admin submissions accept", "admin submissions reject", "admin submissions hold", "admin submissions verify",
