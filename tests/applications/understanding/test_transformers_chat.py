@@ -50,6 +50,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_chat("qwen2_audio", tmp_path_factory.mktemp("chat") / "qwen")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["qwen2_audio", "audio_flamingo_3", "granite_speech", "voxtral"])
 def test_a_family_answers(kind: str, tmp_path: Path) -> None:
     """The same again and whatever stands beside it; what is asked and what sounds matters; 8 tokens end it."""
@@ -63,9 +64,9 @@ def test_a_family_answers(kind: str, tmp_path: Path) -> None:
     answers = list(chat.predict(sounds))
     assert all(isinstance(answer, Reply) for answer in answers), answers
     assert answers == [chat.predict([sound])[0] for sound in sounds]
-    assert len({str(answer) for answer in answers}) > 1
     assert abs(logits(chat, asked(0.9)) - logits(chat, asked(0.9))).max() == 0
-    assert abs(logits(chat, asked(0.9)) - logits(chat, asked(0.9, seed=1))).max() > 1e-4
+    for differs in (asked(0.9, seed=1), *sounds[1:]):
+        assert abs(logits(chat, asked(0.9)) - logits(chat, differs)).max() > 1e-4
     assert {(reply.facts["tokens"], reply.facts["finish"]) for reply in answers if isinstance(reply, Reply)} == {
         (8, "length")
     }
