@@ -271,6 +271,11 @@ _ROWS = (
         "a recogniser, then the option closest in meaning; offline; reads no question; cascade:yamnet tags sounds",
         packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
     ),
+    BackendEntry(
+        "transformers-chat", ("chat",), f"{_ROOT}.understanding.chats.transformers_chat:TransformersChat",
+        "applications", "chats of transformers: Qwen2-Audio, Qwen-Omni, Voxtral, Audio Flamingo 3, Granite…",
+        packages=_TORCH,
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),

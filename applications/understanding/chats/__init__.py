@@ -1,0 +1,1 @@
+"""Chats: backends that take texts and sounds and answer with a text."""
