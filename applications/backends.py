@@ -271,6 +271,11 @@ _ROWS = (
         "a recogniser, then the option closest in meaning to what was heard; offline; reads no question",
         packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
     ),
+    BackendEntry(
+        "chat", ("chat",), f"{_ROOT}.understanding.chats.endpoint:EndpointChat", "probes",
+        "a chat of a server: OpenAI's chat completions with sound, vLLM, llama.cpp, Gemini; a file describes it",
+        model=OWN_FILE,
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),
