@@ -58,6 +58,7 @@ class EndpointChat(Chat):
         self._sender = Sender(self.settings, self.clock)
         self._lock = threading.Lock()
         self._spent: dict[str, float] = {}
+        self._busy: dict[str, threading.Lock] = {}
 
     def foretell(self, seconds: Sequence[float], letters: int) -> str:
         """Return what asking about sounds of these lengths costs at most."""
@@ -80,8 +81,12 @@ class EndpointChat(Chat):
         """Answer from what is kept, or ask. Raises PredictionFailed, ModelUnusable."""
         request = request_of(self.settings, sound)
         key = request.key(self.settings.url)
-        answer = None if self.terms.anew else kept(key)
-        return self._read(self._asked(request, key) if answer is None else answer, request)
+        with self._lock:
+            busy = self._busy.setdefault(key, threading.Lock())
+        with busy:  # clips of the same sound are asked about once
+            answer = None if self.terms.anew else kept(key)
+            answer = self._asked(request, key) if answer is None else answer
+        return self._read(answer, request)
 
     def close(self) -> None:
         """Close the connections."""
