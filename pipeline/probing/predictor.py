@@ -45,7 +45,7 @@ class Predictor:
     """Ends the worker process of a large model."""
     prompt: Prompt | None = None
     """What a chat is asked next."""
-    terms: Terms = Terms()
+    terms: Terms = Terms()  # noqa: RUF009 -- a tuple, which nobody changes
     _ready: BackendSpec | None = None
 
     def answers(self, sounds: Sequence[Length[SoundPlace]]) -> Iterator[ClipPrediction]:

@@ -1,6 +1,6 @@
 """Answers of servers on disk, by the hash of their request, and the ledger of what was paid for them.
 
-``<home>/chats/answers/<2 digits>/<SHA-256>.json`` holds an answer; ``<home>/chats/spent.jsonl`` a line for each one that
+``<home>/chats/answers/<2 digits>/<SHA-256>.json`` holds an answer; ``<home>/chats/spent.jsonl`` a line for each that
 was paid: the command, the request, the cost. An answer is written before it is used, and both survive a kill.
 """
 

@@ -1,6 +1,6 @@
 """What a chat behind an address is sent, and how its answers are read: pure functions, two forms.
 
-OpenAI's chat completions (``POST /chat/completions``; parts ``input_audio``, and ``audio_url`` as vLLM documents it) and
+OpenAI's chat completions (``POST /chat/completions``; parts ``input_audio``, and ``audio_url`` as vLLM's) and
 Gemini's ``generateContent`` with ``inlineData``. Nothing here was sent to a published service; see
 docs/understanding-endpoints.md.
 """
