@@ -276,6 +276,11 @@ _ROWS = (
         "applications", "chats of transformers: Qwen2-Audio, Qwen-Omni, Voxtral, Audio Flamingo 3, Granite…",
         packages=_TORCH,
     ),
+    BackendEntry(
+        "chat", ("chat",), f"{_ROOT}.understanding.chats.endpoint:EndpointChat", "probes",
+        "a chat of a server: OpenAI's chat completions with sound, vLLM, llama.cpp, Gemini; a file describes it",
+        model=OWN_FILE,
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),

@@ -107,6 +107,19 @@ class Model:
     """File or folder on this machine; not part of the identity."""
     random: bool = False
     """Whether its weights are untrained (a test's checkpoint): its results are marked and never packed."""
+    remote: bool = False
+    """Whether others run it, so that ``sha256`` is of no weights: its results are marked, never ranked with others."""
+
+
+class Terms(NamedTuple):
+    """What the user said of one command, for a backend that keeps answers or costs money."""
+
+    command: str = ""
+    """Tells one command from another."""
+    anew: bool = False
+    """Whether kept answers are not taken (``--overwrite``)."""
+    budget: float | None = None
+    """Money that the command may spend; None for any."""
 
 
 class Backend(ABC):
@@ -122,12 +135,15 @@ class Backend(ABC):
     """Whether it needs the reference beside every sound."""
     one_copy_per_worker: ClassVar[bool] = False
     """Whether each worker process may load its own copy; otherwise one process runs it with all cores."""
+    remote: ClassVar[bool] = False
+    """Whether a server answers: the sides of a clip are asked one after the other, since the server may change."""
     batch_seconds: ClassVar[float] = 60.0
     """Seconds of audio handed over at once at most, in batches of clips of like length."""
 
     def __init__(self, variant: str = "", weights: Path | None = None) -> None:
         self.variant = variant
         self.weights = weights
+        self.terms = Terms()
 
     @abstractmethod
     def prepare(self) -> Model:
@@ -169,6 +185,10 @@ class Backend(ABC):
         Empty for backends whose predictions are no class scores.
         """
         return ()
+
+    def foretell(self, seconds: Sequence[float], letters: int) -> str:  # noqa: ARG002 -- for those that cost
+        """Return what asking about sounds of these lengths costs, ``letters`` of text each; '' where it is free."""
+        return ""
 
     def close(self) -> None:  # noqa: B027 -- most have nothing to give back
         """Release the model."""

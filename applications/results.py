@@ -53,6 +53,20 @@ class ApplicationAggregate(Record):
         return written
 
 
+class RemoteAnswers(Record):
+    """What is known of answers of a server's model, of which nobody has the hash."""
+
+    answers: int
+    """Of both sides."""
+    cost: FiniteFloat
+    """What they cost together, when they were made."""
+    currency: str
+    fingerprints: tuple[str, ...]
+    """What the server said of its model's state, each once."""
+    drifted: bool
+    """Whether a clip's two sides were answered by different states: its loss may be the server's."""
+
+
 class ProbeInfo(Record):
     """How a probe was run: two results are comparable where these conditions agree."""
 
@@ -71,10 +85,14 @@ class ProbeInfo(Record):
     definition: TaskDefinition | None = None
     """Of a task that is data (docs/understanding.md), complete with its prompts."""
 
+    remote: RemoteAnswers | None = None
+    """Of a model that others run; such a result is shown, never ranked beside models whose weights are known."""
+
     @model_serializer(mode="wrap")
-    def _without_definition(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it is empty: a file of an earlier version keeps its hash."""
+    def _without_newer(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer fields out where they are empty: a file of an earlier version keeps its hash."""
         written: dict[str, Any] = handler(self)
-        if self.definition is None:
-            written.pop("definition", None)
+        for name in ("definition", "remote"):
+            if getattr(self, name) is None:
+                written.pop(name, None)
         return written

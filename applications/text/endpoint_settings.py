@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import yaml
@@ -21,6 +21,29 @@ from codec_superb.data_manifests.home import codec_superb_home
 
 SUFFIXES = (".yaml", ".yml")
 Api = Literal["openai", "gemini", "vertex"]
+
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+def plain_address(url: str) -> str:
+    """Return an address without its last slash. Raises ValueError for one that is none, or that holds a secret."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("expected an address that begins with https:// or http://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("expected an address without user, password, ? and #: the key belongs into key_variable")
+    return url.rstrip("/")
+
+
+def key_in(variable: str, model: str) -> str:
+    """Return the key of a model, '' where none is asked for. Raises MissingModel where the variable is not set."""
+    if not variable:
+        return ""
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise MissingModel(f"{model}: set the environment variable {variable} to its key")
+    return key
 
 
 class EndpointSettings(BaseModel):
@@ -56,12 +79,7 @@ class EndpointSettings(BaseModel):
     @field_validator("url")
     @classmethod
     def _plain(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("expected an address that begins with https:// or http://")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("expected an address without user, password, ? and #: the key belongs into key_variable")
-        return url.rstrip("/")
+        return plain_address(url)
 
     @field_validator("prompts")
     @classmethod
@@ -73,23 +91,23 @@ class EndpointSettings(BaseModel):
 
     def key(self) -> str:
         """Return the key, '' where none is asked for. Raises MissingModel where the variable is not set."""
-        if not self.key_variable:
-            return ""
-        key = os.environ.get(self.key_variable, "").strip()
-        if not key:
-            raise MissingModel(f"{self.model}: set the environment variable {self.key_variable} to its key")
-        return key
+        return key_in(self.key_variable, self.model)
 
 
 def read_endpoint(backend: str, variant: str, weights: Path | None) -> EndpointSettings:
     """Return the configuration that ``backend:VARIANT`` names. Raises MissingModel."""
+    return read_settings(EndpointSettings, backend, variant, weights)
+
+
+def read_settings(kind: type[Settings], backend: str, variant: str, weights: Path | None) -> Settings:
+    """Return the configuration of a kind that ``backend:VARIANT`` names. Raises MissingModel."""
     if not variant:
         raise MissingModel(f"{backend} has no usual model: name a configuration, {backend}:NAME; see the documentation")
     file = Path(variant).expanduser()
     if file.suffix not in SUFFIXES:
         file = (weights or codec_superb_home() / "endpoints") / f"{variant}.yaml"
     try:
-        return EndpointSettings.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        return kind.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise MissingModel(f"{backend}:{variant}: cannot read {file}: {error.strerror}; write it there") from error
     except ValidationError as error:

@@ -35,6 +35,10 @@ def command(
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Money that servers may cost in this call; then it ends and can be resumed."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Probe runs: evaluate recognisers, verifiers and quality predictors on the resyntheses and references."""
@@ -54,7 +58,7 @@ def command(
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
             runs, applications=names, backends=backend or (), tasks=tasks or (), weights=weights, device=device,
-            overwrite=overwrite, progress=progress, executor=executor,
+            overwrite=overwrite, budget=budget, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
     figures = measured_metrics(outcomes)

@@ -20,7 +20,7 @@ from codec_superb.applications.errors import (
     OutOfMemory,
     PredictionFailed,
 )
-from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
+from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound, Terms
 from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.applications.understanding.templates import render
 from codec_superb.base_codec import fitting
@@ -43,6 +43,7 @@ class BackendSpec(NamedTuple):
     threads: int
     prompt: Prompt | None = None
     """What a chat is asked; the loaded model is the same whatever the prompt."""
+    terms: Terms = Terms()
 
 
 class SoundPlace(NamedTuple):
@@ -115,8 +116,8 @@ def loaded(spec: BackendSpec) -> Backend:
 def _device(spec: BackendSpec) -> str:
     """Resolve ``auto``: ``cuda`` for a large model where there is a device. Raises PipelineError for a missing one."""
     if spec.device == "auto":
-        small = make_backend(spec.entry, spec.variant, spec.weights).one_copy_per_worker
-        return "cuda" if not small and _sees_cuda() else "cpu"
+        made = make_backend(spec.entry, spec.variant, spec.weights)
+        return "cpu" if made.one_copy_per_worker or made.remote or not _sees_cuda() else "cuda"
     if spec.device == "cuda" and not _sees_cuda():
         raise PipelineError("expected a CUDA device that torch or CTranslate2 can use, found none; use --device cpu")
     return spec.device
@@ -141,6 +142,7 @@ def _sees_cuda() -> bool:
 def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
     """Yield a prediction or failure for each place, in order. Raises only errors that end the stage."""
     backend = _HOLDER.get(task.backend)
+    backend.terms = task.backend.terms
     reader = _SoundReader(dataset_of(task.dataset), backend, task.backend.prompt)
     read = [reader.read(place) for place in task.places]
     answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])

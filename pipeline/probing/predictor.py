@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.applications.backends import BackendEntry
-from codec_superb.applications.interface import Backend, Model
+from codec_superb.applications.interface import Backend, Model, Terms
 from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.clip import (
@@ -45,13 +45,14 @@ class Predictor:
     """Ends the worker process of a large model."""
     prompt: Prompt | None = None
     """What a chat is asked next."""
+    terms: Terms = Terms()  # noqa: RUF009 -- a tuple, which nobody changes
     _ready: BackendSpec | None = None
 
     def answers(self, sounds: Sequence[Length[SoundPlace]]) -> Iterator[ClipPrediction]:
         """Yield a prediction or failure for each sound, in any order; a sound that kills a worker fails with it."""
         if not sounds:
             return
-        spec = self._start()._replace(prompt=self.prompt)
+        spec = self._start()._replace(prompt=self.prompt, terms=self.terms)
         groups = batches(sounds, self.backend.batch_seconds)
         queue = BatchQueue(PredictTask(spec, self.dataset, places) for places in groups)
         with closing(self.pool.stream(predict_sounds, queue)) as events:

@@ -7,9 +7,18 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
-from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput, Setting, TextVectors
-from codec_superb.applications.probe import Probe, Side
-from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.interface import (
+    ClipOutcome,
+    Item,
+    Model,
+    Reply,
+    ScoredPair,
+    ScoringInput,
+    Setting,
+    TextVectors,
+)
+from codec_superb.applications.probe import SIDES, Probe, Side
+from codec_superb.applications.results import ProbeInfo, RemoteAnswers
 from codec_superb.applications.text.nearest import Search
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
@@ -91,11 +100,30 @@ def score_run(
         random=model.random,
         settings={**model.settings, **collection_settings(row, answers.collections), **scored.settings},
         definition=row.definition,
+        remote=remote_answers(question) if model.remote else None,
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
     kept: list[KeptRow] = [_pair(dataset, row.key, pair) for pair in scored.pairs]
     kept += [frames_row(dataset, row.key, of.clip, of.frames, (of.reference, of.resynthesis)) for of in scored.frames]
     return ProbeResult(info, values, kept)
+
+
+def remote_answers(question: ScoringInput) -> RemoteAnswers:
+    """Return what is known of a server's answers of one run, from the facts that are journalled beside them."""
+    facts = {
+        (side, clip): answer.facts
+        for side in SIDES
+        for clip, answer in getattr(question, side).items()
+        if isinstance(answer, Reply)
+    }
+    prints = {key: str(of.get("fingerprint", "")) for key, of in facts.items()}
+    return RemoteAnswers(
+        answers=len(facts),
+        cost=round(sum(float(of.get("cost", 0.0)) for of in facts.values()), 9),
+        currency=next((str(of["currency"]) for of in facts.values() if "currency" in of), ""),
+        fingerprints=tuple(sorted(set(prints.values()) - {""})),
+        drifted=any(prints.get((SIDES[0], clip), of) != of for (side, clip), of in prints.items() if side == SIDES[1]),
+    )
 
 
 def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:

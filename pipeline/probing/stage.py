@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.applications.catalogue import choose
-from codec_superb.applications.interface import Model
+from codec_superb.applications.interface import Model, Terms
 from codec_superb.applications.plugged import adopt
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.text.nearest import Search
@@ -59,6 +60,7 @@ class _Call:
     overwrite: bool
     pool: Executor
     progress: Progress
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def probe(
     device: Device = "auto",
     workers: int | None = None,
     overwrite: bool = False,
+    budget: float | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
@@ -103,6 +106,8 @@ def probe(
     ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
+    ``budget`` is the money that servers may cost in this call; the one that would exceed it ends the call, which can be
+    resumed.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
@@ -114,7 +119,10 @@ def probe(
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
-        call = _Call(weights, device, overwrite, pool, progress or SilentProgress())
+        call = _Call(
+            weights, device, overwrite, pool, progress or SilentProgress(),
+            Terms(secrets.token_hex(8), overwrite, budget),
+        )  # fmt: skip
         for group in groups:
             for outcome in _probe_group(group, asked, call):
                 outcomes[outcome.path] = outcome
@@ -144,7 +152,7 @@ def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[Probe
         loaded = plans[0].loaded or train(plans[0], group, call.device)
         predictor = Predictor(
             plans[0].backend, plans[0].entry, loaded, call.weights, group.runs.spec, call.device, call.progress,
-            call.pool, stack,
+            call.pool, stack, terms=call.terms,
         )  # fmt: skip
         for asked in plans:
             model = asked.model if asked.loaded else loaded
@@ -170,19 +178,40 @@ def _predict_references(
     stores: Sequence[ProbeStore],
     call: _Call,
 ) -> References:
-    """Return the predictions on the references of all clips with a resynthesis in some run."""
+    """Return the predictions on the references of all clips with a resynthesis in some run.
+
+    Of a server's model the missing resyntheses are predicted along with them: batches are ordered by length, then by
+    clip, so that the sides of a clip are asked one after the other and a server that changes affects both.
+    """
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
     digest = model_digest(model)
     with open_references(group.runs.spec.manifest_hash, digest, call.progress, overwrite=call.overwrite) as known:
         todo = [Length(seconds[item.clip], SoundPlace(item.clip)) for item in items if known.missing(item)]
         title = f"{model.name} on references of {group.runs.dataset.name}"
-        call.progress.start(title, len(items), len(items) - len(todo))
+        total = len(items)
+        if asked.backend.remote:
+            beside = list(_resyntheses(stores, {item.clip for item in items}, digest, call))
+            todo += [Length(seconds[of.place.clip], of.place) for of in beside]
+            total += len(beside)
+            _foretell(asked, todo, call)
+        call.progress.start(title, total, total - len(todo))
         for made in predictor.answers(todo):
-            known.record(group.items[made.place.clip], made.answer)
+            if made.place.run < 0:
+                known.record(group.items[made.place.clip], made.answer)
+            else:
+                stores[made.place.run].record(made.place.clip, digest, made.answer)
             call.progress.advance()
         found = {item.clip: answer for item in items if (answer := known.answer(item)) is not None}
     return References(split_failures(found), bool(todo))
+
+
+def _foretell(asked: BackendPlan, todo: Sequence[Length[SoundPlace]], call: _Call) -> None:
+    """Say what a server will cost, before the first request."""
+    parts = [part for message in (asked.prompt.messages if asked.prompt else ()) for part in message.parts]
+    said = asked.backend.foretell([of.seconds for of in todo], sum(len(part.text) for part in parts)) if todo else ""
+    if said:
+        call.progress.message(said)
 
 
 def _predict_resyntheses(

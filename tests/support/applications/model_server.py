@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,11 +53,23 @@ def model_server() -> Iterator[ModelServer]:
             asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(body))
             server.asked.append(asked)
             status, headers, content = server.answer(asked)
+            if not status:  # a reset: what is unsent is dropped, the other side gets no end of stream
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+                self.connection.close()
+                return
             self.send_response(status)
-            for name, value in (headers | {"Content-Length": str(len(content))}).items():
+            # a length that is given is a lie: the answer is cut off
+            for name, value in ({"Content-Length": str(len(content))} | headers).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
+            self.close_connection = "Content-Length" in headers
+
+        def finish(self) -> None:
+            """Close what is not closed yet."""
+            with suppress(OSError, ValueError):
+                super().finish()
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -73,7 +73,8 @@ def main(order: dict[str, Any]) -> int:
         elif order["stage"] == "probe":
             install()
             names = {"applications": order["applications"], "backends": order["backends"]}
-            outcomes = probe([out], **names, workers=2, progress=_Announcing())
+            own = [Path(place) for place in order.get("tasks", ())]
+            outcomes = probe([out], **names, tasks=own, budget=order.get("budget"), workers=2, progress=_Announcing())
         elif order["stage"] == "embed":
             embed(order, _Announcing())
             return 0

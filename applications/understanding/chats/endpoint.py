@@ -1,0 +1,145 @@
+"""Backend ``chat``: a chat behind an address, described by a file; OpenAI's chat completions, or Gemini's form.
+
+A request that was answered is never sent again, whatever run or task it belongs to; only ``--overwrite`` asks anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from codec_superb.applications.errors import ModelUnusable, PredictionFailed
+from codec_superb.applications.interface import Model, Prediction, Reply, Setting, Sound
+from codec_superb.applications.text.endpoint_settings import read_settings
+from codec_superb.applications.understanding.chat import Chat
+from codec_superb.applications.understanding.chats.kept import keep, kept, paid, pay
+from codec_superb.applications.understanding.chats.requests_made import Request, answer_in, estimated, request_of
+from codec_superb.applications.understanding.chats.sending import Clock, Refused, Sender
+from codec_superb.applications.understanding.chats.settings import ChatSettings
+
+NAME = "chat"
+
+
+class EndpointChat(Chat):
+    """Asks a server; ``chat:NAME`` names its configuration."""
+
+    remote = True
+    batch_seconds = 240.0
+    clock = Clock()
+
+    @cached_property
+    def settings(self) -> ChatSettings:
+        """The configuration. Raises MissingModel."""
+        return read_settings(ChatSettings, NAME, self.variant, self.weights)
+
+    @property
+    def family(self) -> str:
+        """As the configuration says."""
+        return self.settings.family
+
+    def prepare(self) -> Model:
+        """Read the configuration and look for the key; ask nothing. Raises MissingModel."""
+        self.settings.key()
+        shown: dict[str, Setting] = {
+            "audio": self.settings.audio,
+            "longest_s": self.settings.longest_s,
+            **{f"decoding_{name}": value for name, value in sorted(self.settings.decoding.items())},
+        }
+        sha256 = hashlib.sha256(self.settings.decides().encode()).hexdigest()
+        return Model(f"{NAME}:{self.settings.model}", sha256, shown, remote=True)
+
+    def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- it runs elsewhere
+        """Open the session."""
+        self._sender = Sender(self.settings, self.clock)
+        self._lock = threading.Lock()
+        self._spent: dict[str, float] = {}
+        self._busy: dict[str, threading.Lock] = {}
+
+    def foretell(self, seconds: Sequence[float], letters: int) -> str:
+        """Return what asking about sounds of these lengths costs at most."""
+        prices = self.settings.prices
+        tokens = [estimated(self.settings, length, letters) for length in seconds]
+        cost = sum(prices.cost(*of) for of in tokens)
+        return (
+            f"{self.settings.model}: {len(tokens)} requests, at most {sum(map(sum, tokens))} tokens, some {cost:.2f} "
+            f"{prices.currency}; answers that are kept cost nothing"
+        )
+
+    def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
+        """Answer; several clips at a time where the configuration says so, the sides of one after each other."""
+        clips = [list(of) for _, of in groupby(batch, key=lambda sound: sound.item.clip)]
+        with ThreadPoolExecutor(self.settings.parallel) as threads:
+            found = list(threads.map(lambda sounds: [self._one(sound) for sound in sounds], clips))
+        return [answer for of in found for answer in of]
+
+    def reply(self, sound: Sound) -> Reply:
+        """Answer from what is kept, or ask. Raises PredictionFailed, ModelUnusable."""
+        request = request_of(self.settings, sound)
+        key = request.key(self.settings.url)
+        with self._lock:
+            busy = self._busy.setdefault(key, threading.Lock())
+        with busy:  # clips of the same sound are asked about once
+            answer = None if self.terms.anew else kept(key)
+            answer = self._asked(request, key) if answer is None else answer
+        return self._read(answer, request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sender.close()
+
+    def _one(self, sound: Sound) -> Prediction | Exception:
+        try:
+            return self.reply(sound)
+        except (PredictionFailed, ModelUnusable) as error:
+            return error
+
+    def _read(self, answer: dict[str, Any], request: Request) -> Reply:
+        if "refused" in answer:
+            raise PredictionFailed(answer["refused"])
+        text, facts = answer_in(self.settings, answer["found"], request.tokens)
+        return Reply(text, {**facts, "seconds": answer["seconds"]})
+
+    def _asked(self, request: Request, key: str) -> dict[str, Any]:
+        most = self.settings.prices.cost(*request.tokens)
+        self._reserve(most)
+        cost = 0.0
+        try:
+            begun = self.clock.now()
+            try:
+                found = self._sender.send(request.method, request.body, sum(request.tokens))
+                answer = {"found": found, "seconds": round(self.clock.now() - begun, 3)}
+                cost = self._cost(found, request, most)
+            except Refused as error:
+                answer = {"refused": str(error)}
+            keep(key, answer)
+            if cost:
+                pay(self.terms.command, key, self.settings.model, cost)
+            return answer
+        finally:
+            with self._lock:
+                self._spent[self.terms.command] += cost - most
+
+    def _cost(self, found: Any, request: Request, most: float) -> float:
+        try:
+            return float(answer_in(self.settings, found, request.tokens)[1]["cost"])
+        except PredictionFailed:  # a filter's refusal may be charged
+            return most
+
+    def _reserve(self, most: float) -> None:
+        """Count a request at its highest cost. Raises ModelUnusable where the budget does not suffice."""
+        terms = self.terms
+        with self._lock:
+            spent = self._spent.get(terms.command)
+            spent = paid(terms.command) if spent is None else spent
+            if terms.budget is not None and spent + most > terms.budget:
+                raise ModelUnusable(
+                    f"{self.settings.model}: {spent:.4f} of the budget of {terms.budget:g} "
+                    f"{self.settings.prices.currency} are spent or promised, and the next request may cost {most:.4f}; "
+                    "what is answered is kept: go on with the same command and another --budget"
+                )
+            self._spent[terms.command] = spent + most
