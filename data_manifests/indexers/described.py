@@ -13,7 +13,7 @@ what a filter makes of it (:data:`FILTERS`), ``{column?}`` for one that a row ma
 ``keep``
     ``"split=test"``: rows that have this in that column; several values are separated by ``|``.
 ``parse``
-    ``"name=(?P<speaker>[0-9]+)_.*"``: a regular expression that the whole cell must fit; its groups are further columns.
+    ``"name=(?P<speaker>[0-9]+)_.*"``: a regular expression that the whole cell fits; its groups are further columns.
 ``codes``
     ``"emotion: 01=neutral, 02=calm"``: what the cells of a column mean; ``*=*`` leaves others as they are.
 """

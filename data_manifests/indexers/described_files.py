@@ -1,7 +1,7 @@
 """Tables that name files: CSV, TSV, JSON or JSON lines whose columns the manifest describes.
 
-Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``table`` (one or several, relative to the
-dataset's folder; shell patterns), ``file`` (template of the audio file's path), ``folder`` (where audio that no row
+Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``table`` (one or several, relative to
+the dataset's folder; shell patterns), ``file`` (template of the audio file's path), ``folder`` (where audio that no row
 names counts as extra), ``inner`` (folders that the dataset may lie in), ``columns`` (of a table without a first line
 that names them), ``delimiter`` (default by the name: a tab for ``.tsv`` and ``.txt``), ``records`` (key of the rows in
 a JSON object), ``join`` and ``on`` (a second table, whose columns are added to rows with the same cell), ``category``.

@@ -1,7 +1,7 @@
 """Files whose names say all that is known of them, such as ``Actor_01/03-01-06-01-02-01-01.wav``.
 
-Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``marker`` (a file or folder that tells the
-dataset's own folder), ``inner`` (folders that it may lie in), ``folder`` (where the audio lies), ``pattern`` (regular
+Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``marker`` (a file or folder that tells
+the dataset's own folder), ``inner`` (folders that it may lie in), ``folder`` (where the audio lies), ``pattern`` (regular
 expression that a file's path below ``folder`` must fit; its groups are the columns). Other audio there is extra.
 """
 

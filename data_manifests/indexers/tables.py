@@ -22,8 +22,7 @@ def read_rows(
     or fewer fields than the first.
     """
     with _opened(path) as lines:
-        quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-        reader = csv.reader(lines, delimiter=delimiter, quoting=quoting)
+        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
         header = header or tuple(_next_row(reader, path) or ())
         lacking = [name for name in columns if name not in header]
         if lacking:
