@@ -1,8 +1,9 @@
 """Files whose names say all that is known of them, such as ``Actor_01/03-01-06-01-02-01-01.wav``.
 
 Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``marker`` (a file or folder that tells
-the dataset's own folder), ``inner`` (folders that it may lie in), ``folder`` (where the audio lies), ``pattern`` (regular
-expression that a file's path below ``folder`` must fit; its groups are the columns). Other audio there is extra.
+the dataset's own folder), ``inner`` (folders that it may lie in), ``folder`` (where the audio lies), ``pattern`` (a
+regular expression that a file's path below ``folder`` must fit; its groups are the columns). Other audio there is
+extra.
 """
 
 from __future__ import annotations
