@@ -37,14 +37,19 @@ class ApplicationAggregate(Record):
     loss: Score
     """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
     totals: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
+    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means. Of the accuracy of a task ``lost``
+    and ``gained``: clips answered rightly on the original only, and on the resynthesis only."""
+    mcnemar_p: FiniteFloat | None = None
+    """Of the latter two: McNemar's exact p-value, of clips taken as independent; None for other figures."""
 
     @model_serializer(mode="wrap")
-    def _without_slice(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it is empty: a file of an earlier version keeps its hash."""
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave newer fields out where they are empty: a file of an earlier version keeps its hash."""
         written: dict[str, Any] = handler(self)
         if not self.slice:
             written.pop("slice", None)
+        if self.mcnemar_p is None:
+            written.pop("mcnemar_p", None)
         return written
 
 

@@ -63,6 +63,12 @@ class Kept(NamedTuple):
     loose: int
 
 
-Result = Verdict | Counts | NGrams | Kept | float | None
+class LeftOut(NamedTuple):
+    """Why a clip cannot be measured, whatever its answer: a label that is empty after normalising."""
+
+    reason: str
+
+
+Result = Verdict | Counts | NGrams | Kept | LeftOut | float | None
 """By the kind of the measure: ``choice``, ``edits``, ``bleu``, ``instructions``, and a number for ``value`` and
-``rating`` (None where the answer has none)."""
+``rating`` (None where the answer has none). A clip with LeftOut takes no part."""

@@ -27,24 +27,20 @@ def above_chance(evidence: Evidence, weights: Floats, field_name: str) -> Floats
 def bleu(evidence: Evidence, weights: Floats) -> Floats:
     """Corpus BLEU, 0 to 100, with exponential smoothing as sacreBLEU's default (Post, WMT 2018).
 
-    An order without any run in the answers ends the product there, as there; no answer at all has 0.
+    It is 0 where no answer has a run of four tokens, or a token of its right answer, as there.
     """
     values = evidence.values
     length, wanted = weights @ values["length"], weights @ values["reference_length"]
-    logs, orders = np.zeros(length.shape), np.zeros(length.shape)
-    smooth = np.ones(length.shape)
+    logs, smooth = np.zeros(length.shape), np.ones(length.shape)
+    whole = weights @ values["match1"] > 0
     for n in _ORDERS:
         matched, total = weights @ values[f"match{n}"], weights @ values[f"total{n}"]
-        none = (matched == 0) & (total > 0)
-        smooth = np.where(none, 2.0 * smooth, smooth)
-        counted = np.where(none, 1.0 / smooth, matched)
-        there = total > 0
-        logs += np.where(there, np.log(np.where(there, counted, 1.0) / np.maximum(total, 1e-12)), 0.0)
-        orders += there
-    shorter = np.where((length > 0) & (length < wanted), np.exp(1.0 - wanted / np.maximum(length, 1e-12)), 1.0)
-    anything = weights @ values["match1"] > 0
-    score = 100.0 * shorter * np.exp(logs / np.maximum(orders, 1.0))
-    result: Floats = np.where(weights.sum(axis=1) > 0, np.where(anything, score, 0.0), np.nan)
+        whole &= total > 0
+        smooth = np.where(matched == 0, 2.0 * smooth, smooth)
+        logs += np.log(np.where(matched == 0, 1.0 / smooth, matched) / np.maximum(total, 1.0))
+    shorter = np.where(length < wanted, np.exp(1.0 - wanted / np.maximum(length, 1.0)), 1.0)
+    score = np.where(whole, 100.0 * shorter * np.exp(logs / len(_ORDERS)), 0.0)
+    result: Floats = np.where(weights.sum(axis=1) > 0, score, np.nan)
     return result
 
 

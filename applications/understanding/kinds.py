@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
 from codec_superb.applications.probe import Field, ProbeMetric
 
 _HERE = "codec_superb.applications.understanding.figures"
+_LIMITS = "codec_superb.applications.understanding.limits"
 _COMMON = "codec_superb.applications.metric_functions"
 _READ = Field("parsed", 0.0, 1.0, whole=True)
 
@@ -36,6 +37,8 @@ class Kind:
     shared: tuple[Field, ...]
     sided: tuple[Field, ...]
     rows: tuple[_Row, ...]
+    limits: str
+    """``module:function``: what cannot be true together."""
 
     def metrics(self, key: str, title: str) -> tuple[ProbeMetric, ...]:
         """Return the figures of a task; the first stands for it."""
@@ -56,6 +59,7 @@ _EDITS = ("substitutions", "deletions", "insertions")
 
 KINDS: dict[str, Kind] = {
     "choice": Kind(
+        limits=f"{_LIMITS}:choice",
         shared=(Field("options", 0, whole=True),),
         sided=(Field("correct", 0.0, 1.0, whole=True), _READ, Field("same", 0.0, 1.0, whole=True, ceiling=1.0)),
         rows=(
@@ -73,6 +77,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "edits": Kind(
+        limits=f"{_LIMITS}:edits",
         shared=(Field("words", 0, whole=True), Field("characters", 0, whole=True)),
         sided=tuple(Field(name, 0, whole=True) for name in _EDITS),
         rows=(
@@ -87,6 +92,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "bleu": Kind(
+        limits=f"{_LIMITS}:bleu",
         shared=(),
         sided=(
             *(Field(f"match{n}", 0, whole=True) for n in range(1, 5)),
@@ -97,6 +103,7 @@ KINDS: dict[str, Kind] = {
         rows=(_Row("bleu", "BLEU", "Corpus BLEU of all answers, exponential smoothing.", f"{_HERE}:bleu", unit=""),),
     ),
     "instructions": Kind(
+        limits=f"{_LIMITS}:instructions",
         shared=(Field("asked", 1, whole=True),),
         sided=(Field("strict", 0, whole=True), Field("loose", 0, whole=True)),
         rows=(
@@ -110,6 +117,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "value": Kind(
+        limits=f"{_LIMITS}:value",
         shared=(),
         sided=(Field("value", 0.0, 1000.0), _READ),
         rows=(
@@ -119,6 +127,7 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "rating": Kind(
+        limits=f"{_LIMITS}:value",
         shared=(),
         sided=(Field("rating", 0.0, 10.0), _READ),
         rows=(
@@ -128,3 +137,5 @@ KINDS: dict[str, Kind] = {
         ),
     ),
 }  # fmt: skip
+KINDS["characters"] = replace(KINDS["edits"], rows=KINDS["edits"].rows[::-1])
+"""The same numbers; the character error rate stands for the task."""

@@ -38,6 +38,7 @@ def probe_of(definition: TaskDefinition, origin: str = "") -> Probe:
         group=task.group,
         task=task.task,
         primary=metrics[0].key,
+        limits=KINDS[row.kind].limits,
         datasets=task.datasets,
         definition=definition,
         origin=origin,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput
 from codec_superb.applications.probe import SIDES, Probe
 from codec_superb.applications.task_definitions.definition import TaskDefinition, TaskFile
-from codec_superb.applications.understanding.cases import Case, Counts, Kept, NGrams, Result, Verdict
+from codec_superb.applications.understanding.cases import Case, Counts, Kept, LeftOut, NGrams, Result, Verdict
 from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, made
 from codec_superb.applications.understanding.processes.table import processed
 
@@ -59,7 +59,10 @@ def _outcome(
         answer = getattr(question, side).get(clip)
         if not isinstance(answer, str):
             return ClipOutcome("failed", f"expected an answer to the {side}, got none")
-        found.append(measure(processed(answer, definition.task.after), case))
+        result = measure(processed(answer, definition.task.after), case)
+        if isinstance(result, LeftOut):
+            return ClipOutcome("left_out", result.reason)
+        found.append(result)
     return ClipOutcome("ok", "", *numbers(kind, (found[0], found[1]), case))
 
 

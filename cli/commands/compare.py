@@ -148,6 +148,12 @@ def _say_applications(report: ComparisonReport) -> None:
         ]  # fmt: skip
         typer.echo("")
         print_table(f"applications on {dataset}", (*COLUMNS[:-1], "originals", "model"), rows)
+        for entry in report.applications:
+            if entry.dataset == dataset and entry.mcnemar_p is not None:
+                typer.echo(
+                    f"{entry.figure}: {entry.lost} clips answered rightly with first only, {entry.gained} with second "
+                    f"only (McNemar p {p_value(entry.mcnemar_p)})"
+                )
 
 
 def _cells(result: Difference | None) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate, contrib
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
     by_dataset_and_probe,
+    changed_answers,
     is_computed_from_pairs,
     paired_evidence_of,
     probes_present,
@@ -90,6 +91,7 @@ def _by_dataset(rows: Iterable[ClipRow]) -> dict[str, list[ClipRow]]:
 def _entry(
     dataset: str, figure: ProbeMetric, sides: PairedEvidence, estimated: ClusteredEstimate, counts: Mapping[str, int]
 ) -> ApplicationAggregate:
+    changed = changed_answers(figure, sides.probe, sides.reference, sides.resynthesis)
     return ApplicationAggregate(
         probe=sides.probe.key,
         figure=figure.key,
@@ -98,7 +100,8 @@ def _entry(
         **counts,
         pairs=sides.pairs if is_computed_from_pairs(figure, sides.probe) else 0,
         **estimated.scores(figure),
-        totals=_totals(figure, sides),
+        totals=_totals(figure, sides) if changed is None else {name: float(n) for name, n in changed._asdict().items()},
+        mcnemar_p=None if changed is None else changed.p,
     )
 
 

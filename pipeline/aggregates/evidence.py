@@ -17,6 +17,7 @@ from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import numbered
+from codec_superb.pipeline.statistics.mcnemar import Discordant, discordant
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
 from codec_superb.plugins import load
 
@@ -146,6 +147,13 @@ def probe_metric_function(figure: ProbeMetric) -> Callable[[Evidence, Floats], F
         return np.asarray(np.clip(function(evidence, weights, *arguments), figure.minimum, figure.maximum))
 
     return compute
+
+
+def changed_answers(figure: ProbeMetric, probe: Probe, first: Evidence, second: Evidence) -> Discordant | None:
+    """Count clips that only one of two sides answers rightly; None for all figures but the accuracy of a task."""
+    if probe.definition is None or figure.key != probe.primary or figure.field != "correct":
+        return None
+    return discordant(first.values[figure.field], second.values[figure.field])
 
 
 def is_computed_from_pairs(figure: ProbeMetric, probe: Probe) -> bool:

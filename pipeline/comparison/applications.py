@@ -15,6 +15,7 @@ from codec_superb.pipeline.aggregates.estimate import draw_figures, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
     by_dataset_and_probe,
+    changed_answers,
     is_computed_from_pairs,
     paired_evidence_of,
 )
@@ -45,6 +46,12 @@ class PairedApplication(Record):
     reference: FiniteFloat | None
     """On the originals of these clips; None where the figure has no value there."""
     result: Difference
+    lost: int | None = None
+    """Clips answered rightly with the first codec only; None for all figures but the accuracy of a task."""
+    gained: int | None = None
+    """Clips answered rightly with the second codec only."""
+    mcnemar_p: FiniteFloat | None = None
+    """McNemar's exact p-value of these two, of clips taken as independent."""
 
 
 class NotCompared(Record):
@@ -140,6 +147,7 @@ def _figures(
         result = difference_of(
             both, np.stack([draws[figure][:, 1] for draws in drawn], axis=1), 1 if figure.higher_is_better else -1
         )
+        changed = changed_answers(figure, one.probe, one.resynthesis, two.resynthesis)
         found.append(
             PairedApplication(
                 dataset=dataset,
@@ -152,6 +160,7 @@ def _figures(
                 only_second=alone[1],
                 reference=float(mine.found.point[0]) if np.isfinite(mine.found.point[0]) else None,
                 result=result if figure.interval else result.model_copy(update={"low": None, "high": None}),
+                **({**changed._asdict(), "mcnemar_p": changed.p} if changed else {}),
             )
         )
     return found

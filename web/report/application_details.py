@@ -31,9 +31,13 @@ def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], firs
     heads = [first, "Original", "Resynthesis", "Loss", "Clips", "Left out", "Failed"]
     heads += ["Pairs"] if pairs else []
     heads += ["Below 2 s, repeated"] if short else []
+    tested = any(row.numbers.mcnemar_p is not None for row in rows)
     return NumbersTable(
-        heads=(*heads, *(name.capitalize() for name in fields)),
-        rows=tuple((names[row.codec], *_numbers(row, fields, pairs=pairs, short=short)) for row in rows),
+        heads=(*heads, *(name.capitalize() for name in fields), *(["McNemar p"] if tested else [])),
+        rows=tuple(
+            (names[row.codec], *_numbers(row, fields, pairs=pairs, short=short), *([_p(row)] if tested else []))
+            for row in rows
+        ),
     )
 
 
@@ -49,6 +53,11 @@ def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool, short: 
         *(f"{amount:,}" for amount in clips),
         *(_amounts(numbers.totals, name) for name in fields),
     ]
+
+
+def _p(row: ApplicationRow) -> str:
+    found = row.numbers.mcnemar_p
+    return MISSING if found is None else f"{found:.3g}"
 
 
 def _counted(rows: Sequence[ApplicationRow]) -> list[str]:

@@ -17,7 +17,7 @@ from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
 Maker = Callable[[Mapping[str, Argument], Sequence[Case]], Measure]
-KindName = Literal["choice", "edits", "bleu", "instructions", "value", "rating"]
+KindName = Literal["choice", "edits", "characters", "bleu", "instructions", "value", "rating"]
 _HERE = "codec_superb.applications.understanding.measures"
 
 
@@ -42,10 +42,64 @@ class MeasureRow:
     """Whether another model judges: a second pass with a journal of its own."""
 
 
+_MATCHING, _CHOICES, _TRANSCRIPTS = f"{_HERE}.matching", f"{_HERE}.choices", f"{_HERE}.transcripts"
+_CAPTIONS, _REASONING = f"{_HERE}.captions", f"{_HERE}.reasoning"
 _ROWS = (
+    MeasureRow("em", "choice", f"{_MATCHING}:em", "the answer equals the label, case included; numbers by their value"),
     MeasureRow(
-        "prefix-match", "choice", f"{_HERE}.matching:prefix_match",
+        "prefix-match", "choice", f"{_MATCHING}:prefix_match",
         "the answer begins with the label, whatever the case; the label is tried without spaces too",
+    ),
+    MeasureRow(
+        "exist-match", "choice", f"{_MATCHING}:exist_match",
+        "the label occurs in the answer, whatever the case, inside words too",
+    ),
+    MeasureRow(
+        "qa-exist-match", "choice", f"{_MATCHING}:qa_exist_match",
+        "the tokens of the label follow one another in the answer, whole words only",
+    ),
+    MeasureRow(
+        "choice-strings-match", "choice", f"{_MATCHING}:choice_strings_match",
+        "all words of the option and none that only other options have",
+    ),
+    MeasureRow(
+        "choices", "choice", f"{_CHOICES}:choices", "an option by its letter or its text; the label may be either",
+    ),
+    MeasureRow(
+        "letter", "choice", f"{_CHOICES}:letters", "the letter of an option, never one inside a word", ("letters",),
+    ),
+    MeasureRow("mcq_abcd", "choice", f"{_CHOICES}:letters", "as 'letter', under its published name", ("letters",)),
+    MeasureRow(
+        "bbh", "choice", f"{_REASONING}:bbh",
+        "yes or no, (a) or (b), in sentences; 'subset' names the label with the subset", ("subset",),
+    ),
+    MeasureRow(
+        "refusal", "choice", f"{_REASONING}:refusal", "the answer refuses; with the label 'answer', it does not",
+    ),
+    MeasureRow(
+        "wer", "edits", f"{_TRANSCRIPTS}:wer", "word errors, character errors in Chinese, Japanese and Korean",
+        extra="probes",
+    ),
+    MeasureRow("cer", "characters", f"{_TRANSCRIPTS}:cer", "character errors in any language"),
+    MeasureRow(
+        "wer:ultraeval", "edits", f"{_TRANSCRIPTS}:wer_ultraeval",
+        "errors over the tokens of UltraEval-Audio, whose normaliser is Whisper's English one for every language",
+        version="ultraeval-1", extra="probes",
+    ),
+    MeasureRow(
+        "bleu", "bleu", f"{_CAPTIONS}:bleu", "BLEU over the tokens of sacreBLEU: 13a, zh, char, ja-mecab",
+        ("tokenizer",), extra="probes",
+    ),
+    MeasureRow("rouge-l", "value", f"{_CAPTIONS}:rouge_l", "F1 of the longest common subsequence, 0 to 100"),
+    MeasureRow(
+        "rouge-l:coco", "value", f"{_CAPTIONS}:rouge_l_coco",
+        "as captions are scored: best precision, best recall, the latter 1.2² as heavy, 0 to 100",
+    ),
+    MeasureRow("cider", "value", f"{_CAPTIONS}:cider", "CIDEr-D over the clips of the run, 0 to 10"),
+    MeasureRow(
+        "ifeval", "instructions", f"{_HERE}.instructions:ifeval",
+        "instructions that a program verifies; identifiers and parameters are JSON in the dataset's own labels",
+        ("instructions", "kwargs"),
     ),
 )  # fmt: skip
 MEASURES: dict[str, MeasureRow] = {row.name: row for row in _ROWS}

@@ -38,8 +38,35 @@ class ProcessRow:
     """Those that it cannot do without."""
 
 
+_TEXTS, _FIELDS, _OPTIONS = f"{_HERE}.texts", f"{_HERE}.fields", f"{_HERE}.options"
 _ROWS = (
-    ProcessRow("first_line", f"{_HERE}.texts:first_line", "the first line that is not empty"),
+    ProcessRow("first_line", f"{_TEXTS}:first_line", "the first line that is not empty"),
+    ProcessRow("lower", f"{_TEXTS}:lower", "lower case"),
+    ProcessRow("strip_punctuation", f"{_TEXTS}:strip_punctuation", "spaces for punctuation, runs of spaces joined"),
+    ProcessRow(
+        "strip_tags", f"{_TEXTS}:strip_tags",
+        "without <|…|>; spaces joined, none before a mark; 'spaces: none' for Chinese takes all of them", ("spaces",),
+    ),
+    ProcessRow("cut_at", f"{_TEXTS}:cut_at", "what stands before the first of 'texts'", ("texts",), ("texts",)),
+    ProcessRow("after_text", f"{_TEXTS}:after_text", "what stands behind the last 'text'", ("text",), ("text",)),
+    ProcessRow("eliminate", f"{_TEXTS}:eliminate", "without 'texts' wherever they occur", ("texts",), ("texts",)),
+    ProcessRow(
+        "phrase", f"{_TEXTS}:phrase", "the only one of 'phrases' that occurs, as whole words", ("phrases",),
+        ("phrases",),
+    ),
+    ProcessRow("yes_no", f"{_TEXTS}:yes_no", "yes or no, as the answer states, begins or ends with it"),
+    ProcessRow("text_normalizer", f"{_TEXTS}:text_normalizer", "Whisper's basic normaliser"),
+    ProcessRow("en_text_normalizer", f"{_TEXTS}:en_text_normalizer", "Whisper's English normaliser"),
+    ProcessRow("zh_text_normalizer", f"{_TEXTS}:zh_text_normalizer", "numbers written out in Chinese, no punctuation"),
+    ProcessRow("json_content", f"{_FIELDS}:json_content", "'content' of a JSON object, fenced or not"),
+    ProcessRow("field", f"{_FIELDS}:field", "the field 'key' of a JSON object", ("key", "default"), ("key",)),
+    ProcessRow("extract_text", f"{_FIELDS}:extract_text", "'text' of a JSON object"),
+    ProcessRow("extract_audio", f"{_FIELDS}:extract_audio", "'audio' of a JSON object"),
+    ProcessRow(
+        "first_option", f"{_OPTIONS}:first_option",
+        "the letter of the option that is stated, among 'options' (ABCD); else 'default' (none)",
+        ("options", "default"),
+    ),
 )  # fmt: skip
 PROCESSES: dict[str, ProcessRow] = {row.name: row for row in _ROWS}
 

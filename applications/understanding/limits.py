@@ -1,0 +1,69 @@
+"""What numbers that a task keeps of a clip can be true together, beyond the limits of each by itself.
+
+As :mod:`codec_superb.applications.mseb.limits`: a function per kind, which yields what cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from codec_superb.applications.probe import SIDES, Fault, KeptClip
+
+_ORDERS = range(1, 5)
+
+
+def choice(clip: KeptClip) -> Iterator[Fault]:
+    """Expect a right answer to be readable, and answers that are alike to be readable and both right or both wrong."""
+    for side in SIDES:
+        values = getattr(clip, side)
+        if values["correct"] > values["parsed"]:
+            yield Fault(f"{side}.correct", "0, where the answer could not be read", values["correct"])
+    one, two = clip.reference, clip.resynthesis
+    if two["same"] and not (one["parsed"] and two["parsed"] and one["correct"] == two["correct"]):
+        yield Fault("resynthesis.same", "0, where the answers are not both readable and equally right", two["same"])
+
+
+def edits(clip: KeptClip) -> Iterator[Fault]:
+    """Expect words or characters, not both, and no more of them wrong or missing than there are."""
+    units = clip.shared["words"] + clip.shared["characters"]
+    if (clip.shared["words"] > 0) == (clip.shared["characters"] > 0):
+        yield Fault("words", "either words or characters above 0", clip.shared["words"])
+    for side in SIDES:
+        values = getattr(clip, side)
+        wrong = values["substitutions"] + values["deletions"]
+        if wrong > units:
+            yield Fault(f"{side}.substitutions", f"with the deletions at most {units:g}, the label's units", wrong)
+
+
+def bleu(clip: KeptClip) -> Iterator[Fault]:
+    """Expect as many runs as the length allows, and no more matches than runs."""
+    for side in SIDES:
+        values = getattr(clip, side)
+        if values["reference_length"] < 1:
+            yield Fault(f"{side}.reference_length", "at least 1", values["reference_length"])
+        for n in _ORDERS:
+            total, matched = values[f"total{n}"], values[f"match{n}"]
+            runs = max(0.0, values["length"] - n + 1)
+            if total != runs:
+                yield Fault(f"{side}.total{n}", f"{runs:g}, which {values['length']:g} tokens have", total)
+            if matched > total:
+                yield Fault(f"{side}.match{n}", f"at most {total:g}, the runs of {n}", matched)
+
+
+def instructions(clip: KeptClip) -> Iterator[Fault]:
+    """Expect no more kept strictly than loosely, and none that was not asked."""
+    for side in SIDES:
+        values = getattr(clip, side)
+        if values["loose"] > clip.shared["asked"]:
+            yield Fault(f"{side}.loose", f"at most {clip.shared['asked']:g}, those asked", values["loose"])
+        if values["strict"] > values["loose"]:
+            yield Fault(f"{side}.strict", f"at most {values['loose']:g}, those kept loosely", values["strict"])
+
+
+def value(clip: KeptClip) -> Iterator[Fault]:
+    """Expect 0 where there is no value."""
+    for side in SIDES:
+        values = getattr(clip, side)
+        number = values.get("value", values.get("rating", 0.0))
+        if number and not values["parsed"]:
+            yield Fault(f"{side}.parsed", "1, where there is a value above 0", values["parsed"])

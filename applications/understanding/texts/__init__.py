@@ -1,0 +1,1 @@
+"""Texts as measures compare them: numbers in words, tokens, compatible normalisers."""
