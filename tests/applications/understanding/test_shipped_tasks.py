@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,11 +28,11 @@ def _item(definition: TaskDefinition) -> Item:
     right = task.classes[0] if task.classes else "a dog barks at the moon"
     choices = ("A", "B", "C", "D") if "choices" in task.needs else ()
     right = choices[0] if choices else right
-    truth = {"extra": ((own, right),)} if own else {name: right if name in {"text", "emotion"} else (right,)}
-    fields = {"choices": choices, "question": "Which is it?" if "question" in task.needs else None} | truth
+    truth: dict[str, Any] = {"extra": ((own, right),)} if own else {name: right if name in {"text", "emotion"} else (right,)}
+    fields: dict[str, Any] = {"choices": choices, "question": "Which is it?" if "question" in task.needs else None} | truth
     if "extra:kwargs" in task.needs:
         fields["extra"] = _VERIFIED
-    return Item("clip", task.categories[0], **fields)  # type: ignore[arg-type]
+    return Item("clip", task.categories[0], **fields)
 
 
 def _answers(definition: TaskDefinition, item: Item) -> tuple[str, str]:
