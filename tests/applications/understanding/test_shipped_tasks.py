@@ -28,8 +28,13 @@ def _item(definition: TaskDefinition) -> Item:
     right = task.classes[0] if task.classes else "a dog barks at the moon"
     choices = ("A", "B", "C", "D") if "choices" in task.needs else ()
     right = choices[0] if choices else right
-    truth: dict[str, Any] = {"extra": ((own, right),)} if own else {name: right if name in {"text", "emotion"} else (right,)}
-    fields: dict[str, Any] = {"choices": choices, "question": "Which is it?" if "question" in task.needs else None} | truth
+    truth: dict[str, Any] = {name: right if name in {"text", "emotion"} else (right,)}
+    if own:
+        truth = {"extra": ((own, right),)}
+    fields: dict[str, Any] = {
+        "choices": choices,
+        "question": "Which is it?" if "question" in task.needs else None,
+    } | truth
     if "extra:kwargs" in task.needs:
         fields["extra"] = _VERIFIED
     return Item("clip", task.categories[0], **fields)
