@@ -11,15 +11,19 @@ from typing import Any
 from codec_superb.data_manifests.errors import LayoutError
 
 
-def read_rows(path: Path, columns: tuple[str, ...], *, delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield ``(line number, row)`` of a table whose first line names its columns.
+def read_rows(
+    path: Path, columns: tuple[str, ...], *, delimiter: str = ",", header: tuple[str, ...] = (), quoted: bool = True
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield ``(line number, row)`` of a table whose first line names its columns, where ``header`` does not.
+
+    With ``quoted`` off, quotes are letters like others.
 
     Raises LayoutError when the file is missing or not text, when it lacks one of ``columns``, or when a line has more
     or fewer fields than the first.
     """
     with _opened(path) as lines:
-        reader = csv.reader(lines, delimiter=delimiter)
-        header = _next_row(reader, path) or []
+        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+        header = header or tuple(_next_row(reader, path) or ())
         lacking = [name for name in columns if name not in header]
         if lacking:
             raise LayoutError(f"{path} line 1: expected the columns {', '.join(columns)}, got {', '.join(header)}")
