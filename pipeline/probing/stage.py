@@ -25,6 +25,7 @@ from codec_superb.pipeline.probing.choice import (
 )
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.embedding import Embedder
+from codec_superb.pipeline.probing.judging import Judge, is_judged, judge_of
 from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
@@ -59,6 +60,7 @@ class _Call:
     overwrite: bool
     pool: Executor
     progress: Progress
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class _Scoring:
     references: References
     device: str
     behind: SecondStageAnswers | None
+    judge: Judge | None
 
 
 class References(NamedTuple):
@@ -93,6 +96,7 @@ def probe(
     device: Device = "auto",
     workers: int | None = None,
     overwrite: bool = False,
+    judge: str = "",
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
@@ -101,6 +105,7 @@ def probe(
     Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
     ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
     ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
+    ``judge`` names the configuration of the model that reads the answers of judged tasks.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
 
@@ -110,11 +115,15 @@ def probe(
     choices = choose(adopt(applications, tasks), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
-    asked = prepare_all(with_clips(groups, choices), weights)
+    here = with_clips(groups, choices)
+    asked = prepare_all(here, weights)
+    reader = judge_of([choice.probe for choice in here], judge, weights)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
-        call = _Call(weights, device, overwrite, pool, progress or SilentProgress())
+        if reader is not None:
+            stack.callback(reader.close)
+        call = _Call(weights, device, overwrite, pool, progress or SilentProgress(), reader)
         for group in groups:
             for outcome in _probe_group(group, asked, call):
                 outcomes[outcome.path] = outcome
@@ -159,7 +168,7 @@ def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[Probe
                 embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
                 behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
             for store in stores:
-                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
+                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind, call.judge))
 
 
 def _predict_references(
@@ -227,6 +236,8 @@ def _finish(of: _Scoring) -> None:
     collections = {name: dataset.collection(name) for name in used}
     search = asked.second.search if asked.second else Search()
     wanted = {row: {**collection_settings(row, collections), **search_settings(row, search)} for row in asked.probes}
+    for row in asked.probes:
+        wanted[row] |= of.judge.settings(row) if of.judge else {}
     made = store.made(digest)
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return
@@ -235,7 +246,7 @@ def _finish(of: _Scoring) -> None:
     results = []
     for row in asked.probes:
         answers = Answers(heard) if of.behind is None else of.behind.answers(row, heard, items, store)
-        answers = answers._replace(collections=collections)
+        answers = answers._replace(collections=collections, judge=of.judge if is_judged(row) else None)
         if row.takes:
             check_dimensions(model.name, answers.sides)
         results.append(score_run(row, name, items, answers, model, group.trials, classes))
