@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.applications.model_server import Asked, ModelServer, model_server, ok
 
@@ -16,6 +17,7 @@ from codec_superb.applications.understanding.cases import Case, Compared, Scored
 from codec_superb.applications.understanding.judging import reading
 from codec_superb.applications.understanding.judging.judge import TextJudge
 from codec_superb.applications.understanding.judging.roles import requests_of, roles
+from codec_superb.applications.understanding.judging.trial import agreement, kappa, trial_requests
 from codec_superb.applications.understanding.measures.table import MEASURES
 from codec_superb.applications.understanding.probes import probe_of
 from codec_superb.applications.understanding.registry import read_folder
@@ -118,3 +120,27 @@ def test_a_judge_of_places_is_found_out(server: ModelServer, tmp_path: Path) -> 
     replies = Judge(TextJudge(server.configure(tmp_path))).judgements(row, question)
     (found,) = score(row, replace(question, judgements=replies)).outcomes.values()
     assert found.resynthesis == {"win": 0.5, "steady": 0.0, "parsed": 1.0, "rating": 6.0, "other": 6.0}
+
+
+def test_a_judge_is_tested(server: ModelServer, tmp_path: Path) -> None:
+    """A judge of shared words: right on most, taken in by injections that name the answer; biased by place."""
+
+    def words(text: str) -> set[str]:
+        return set(text.casefold().replace(".", " ").replace(",", " ").split())
+
+    def overlap(asked: Asked) -> tuple[int, dict[str, str], bytes]:
+        texts = texts_of(asked)
+        said = "A" if "Answer A" in asked.body["messages"][1]["content"] else None
+        said = said or ("yes" if words(texts[1]) <= words(texts[2]) else "no")
+        return ok({"choices": [{"message": {"content": f"[[{said}]]"}}]})
+
+    server.answer = overlap
+    found = agreement(Judge(TextJudge(server.configure(tmp_path))).ask(trial_requests(), "labels"))
+    assert (found.answers, found.unread, found.order_pct) == (63, 0, 100.0)
+    assert found.by_kind["refusal"] == found.by_kind["wrong"] == 100.0
+    assert found.by_kind["other_language"] < 50
+    assert 0 < found.kappa_low < found.kappa < found.kappa_high < 1
+    assert len(server.asked) == 63 + 2 * 9
+    # 20 and 15 agreed of 50, 5 and 10 not: the textbook's 0.4
+    table = np.array([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15, dtype=float)
+    assert kappa(table) == pytest.approx(0.4)
