@@ -366,3 +366,5 @@ class ScoringInput:
     """Of the encoder whose vectors the predictions are; None where the model encodes no texts."""
     heard: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
     """Transcripts by the first stage of a chain, by side and clip id; empty for other models."""
+    judgements: Mapping[str, str | PredictionFailed] = field(default_factory=dict)
+    """Replies of a judge by the key of the request, for judged tasks."""

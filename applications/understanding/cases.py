@@ -69,6 +69,25 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-Result = Verdict | Counts | NGrams | Kept | LeftOut | float | None
+class Compared(NamedTuple):
+    """What a judge says of an answer beside another, asked in both orders."""
+
+    win: float
+    """1 where it is better, 0 where it is worse, a half for neither."""
+    steady: bool
+    """Whether both orders agree."""
+
+
+class Scored(NamedTuple):
+    """As :class:`Compared`, with the mean scores of both."""
+
+    win: float
+    steady: bool
+    rating: float
+    other: float
+    """Of the reference answer."""
+
+
+Result = Verdict | Counts | NGrams | Kept | Compared | Scored | LeftOut | float | None
 """By the kind of the measure: ``choice``, ``edits``, ``bleu``, ``instructions``, and a number for ``value`` and
 ``rating`` (None where the answer has none). A clip with LeftOut takes no part."""

@@ -55,6 +55,16 @@ _UNREAD = _Row(
     "unparsed_pct", "unreadable answers", "Answers in which nothing could be read; they count as wrong.",
     f"{_HERE}:unread", "parsed", higher_is_better=False,
 )  # fmt: skip
+_ORDER = _Row(
+    "order_pct", "judged by place", "Answers of which the judge says another thing when both change places.",
+    f"{_HERE}:unread", "steady", higher_is_better=False,
+)  # fmt: skip
+_WIN = _Row(
+    "win_pct", "answers preferred", "Answers that a judge puts above the one of the label, in both places; one "
+    "preferred for its place, or in neither, counts a half, one whose judgement cannot be read 0.",
+    f"{_COMMON}:percentage", "win",
+)  # fmt: skip
+_COMPARED = (Field("win", 0.0, 1.0), Field("steady", 0.0, 1.0, whole=True), _READ)
 _EDITS = ("substitutions", "deletions", "insertions")
 
 KINDS: dict[str, Kind] = {
@@ -134,6 +144,21 @@ KINDS: dict[str, Kind] = {
             _Row("rating", "rating", "Mean rating by a judge; one that could not be read counts 0.",
                  f"{_COMMON}:mean", "rating", unit="", maximum=10.0),
             _UNREAD,
+        ),
+    ),
+    "pair": Kind(limits=f"{_LIMITS}:compared", shared=(), sided=_COMPARED, rows=(_WIN, _UNREAD, _ORDER)),
+    "scores": Kind(
+        limits=f"{_LIMITS}:compared",
+        shared=(),
+        sided=(*_COMPARED, Field("rating", 0.0, 10.0), Field("other", 0.0, 10.0)),
+        rows=(
+            _WIN,
+            _Row("rating", "rating", "Mean score by a judge, over both places; one that could not be read counts 0.",
+                 f"{_COMMON}:mean", "rating", unit="", maximum=10.0),
+            _Row("other", "rating of the label", "As above, of the answer of the label beside it.",
+                 f"{_COMMON}:mean", "other", unit="", maximum=10.0),
+            _UNREAD,
+            _ORDER,
         ),
     ),
 }  # fmt: skip

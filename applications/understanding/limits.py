@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from codec_superb.applications.probe import SIDES, Fault, KeptClip
 
 _ORDERS = range(1, 5)
+_WINS = {0.0, 0.25, 0.5, 0.75, 1.0}
 
 
 def choice(clip: KeptClip) -> Iterator[Fault]:
@@ -67,3 +68,14 @@ def value(clip: KeptClip) -> Iterator[Fault]:
         number = values.get("value", values.get("rating", 0.0))
         if number and not values["parsed"]:
             yield Fault(f"{side}.parsed", "1, where there is a value above 0", values["parsed"])
+
+
+def compared(clip: KeptClip) -> Iterator[Fault]:
+    """Expect nothing won and no scores where the reply could not be read, and a win in quarters."""
+    for side in SIDES:
+        values = getattr(clip, side)
+        for name in ("win", "rating", "other"):
+            if values.get(name) and not values["parsed"]:
+                yield Fault(f"{side}.{name}", "0, where the judge's reply could not be read", values[name])
+        if values["win"] not in _WINS:
+            yield Fault(f"{side}.win", "0, a quarter, a half, three quarters or 1", values["win"])

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput
 from codec_superb.applications.probe import SIDES, Probe
 from codec_superb.applications.task_definitions.definition import TaskDefinition, TaskFile
-from codec_superb.applications.understanding.cases import Case, Counts, Kept, LeftOut, NGrams, Result, Verdict
+from codec_superb.applications.understanding.cases import (
+    Case,
+    Compared,
+    Counts,
+    Kept,
+    LeftOut,
+    NGrams,
+    Result,
+    Scored,
+    Verdict,
+)
+from codec_superb.applications.understanding.judging.measure import judged
 from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, made
 from codec_superb.applications.understanding.processes.table import processed
 
@@ -22,9 +34,12 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     """
     definition = definition_of(probe)
     cases = {item.clip: case_of(definition.task, item) for item in question.items}
-    measure = made(definition.task.measure, [case for case in cases.values() if case is not None])
-    outcomes = {clip: _outcome(definition, measure, case, clip, question) for clip, case in cases.items()}
     row = MEASURES[definition.task.measure.name]
+    if row.judged:
+        measure = judged(definition.task.measure, question.judgements)
+    else:
+        measure = made(definition.task.measure, [case for case in cases.values() if case is not None])
+    outcomes = {clip: _outcome(definition, measure, case, clip, question) for clip, case in cases.items()}
     return ProbeScores(outcomes, settings={"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}"})
 
 
@@ -59,7 +74,10 @@ def _outcome(
         answer = getattr(question, side).get(clip)
         if not isinstance(answer, str):
             return ClipOutcome("failed", f"expected an answer to the {side}, got none")
-        result = measure(processed(answer, definition.task.after), case)
+        try:
+            result = measure(processed(answer, definition.task.after), case)
+        except PredictionFailed as error:
+            return ClipOutcome("failed", f"{side}: {error}")
         if isinstance(result, LeftOut):
             return ClipOutcome("left_out", result.reason)
         found.append(result)
@@ -80,6 +98,8 @@ def numbers(kind: KindName, results: tuple[Result, Result], case: Case) -> tuple
             return {}, _ngrams(one), _ngrams(other)
         case (Kept() as one, Kept() as other):
             return {"asked": float(one.asked)}, _kept(one), _kept(other)
+        case (Compared() | Scored() | None as one, Compared() | Scored() | None as other) if kind in {"pair", "scores"}:
+            return {}, _compared(kind, one), _compared(kind, other)
         case (float() | int() | None as one, float() | int() | None as other):
             return {}, _value(kind, one), _value(kind, other)
     raise TypeError(f"expected two results of a measure of the kind {kind}, got {results}")
@@ -97,6 +117,13 @@ def _ngrams(of: NGrams) -> Numbers:
 
 def _kept(of: Kept) -> Numbers:
     return {"strict": float(of.strict), "loose": float(of.loose)}
+
+
+def _compared(kind: KindName, of: Compared | Scored | None) -> Numbers:
+    """Return the numbers of a comparison; one that cannot be read is lost, and not counted as judged by place."""
+    said = Scored(0.0, True, 0.0, 0.0) if of is None else of
+    ratings = {"rating": said.rating, "other": said.other} if kind == "scores" and isinstance(said, Scored) else {}
+    return {"win": said.win, "steady": float(said.steady), "parsed": float(of is not None), **ratings}
 
 
 def _value(kind: KindName, of: float | None) -> Numbers:

@@ -32,6 +32,9 @@ def command(
         Path | None, typer.Option(metavar="DIR", help="Folder of models: one model's files, or a folder a model.")
     ] = None,
     device: Annotated[Device, typer.Option(help="Where large models run; small ones run on the CPU.")] = "auto",
+    judge: Annotated[
+        str, typer.Option(metavar="NAME", help="Model that reads answers of judged tasks: a configuration's name.")
+    ] = "",
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
@@ -58,7 +61,7 @@ def command(
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
             runs, applications=names, backends=backend or (), tasks=tasks or (), weights=weights, device=device,
-            overwrite=overwrite, budget=budget, progress=progress, executor=executor,
+            overwrite=overwrite, budget=budget, judge=judge, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
     figures = measured_metrics(outcomes)

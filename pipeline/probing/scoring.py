@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from codec_superb.applications.text.nearest import Search
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
+from codec_superb.pipeline.probing.judging import Judge
 from codec_superb.pipeline.probing.predictions import PredictionSet
 from codec_superb.pipeline.tables.rows import KeptRow, PairRow, ProbeValue
 from codec_superb.pipeline.tables.vectors import frames_row
@@ -60,6 +62,8 @@ class Answers(NamedTuple):
     """Transcripts by the first stage of a chain, by side and clip id."""
     vectors: TextVectors | None = None
     collections: Mapping[str, Collection] = MappingProxyType({})
+    judge: Judge | None = None
+    """Who judges the answers of judged tasks."""
 
 
 def score_run(
@@ -88,6 +92,9 @@ def score_run(
         vectors=answers.vectors,
         heard={side: _of(ids, heard) for side, heard in answers.heard.items()},
     )
+    judging = answers.judge.settings(row) if answers.judge else {}
+    if answers.judge:
+        question = replace(question, judgements=answers.judge.judgements(row, question))
     scored = score(row.key, question)
     if scored.outcomes.keys() != ids:
         odd = sorted(scored.outcomes.keys() ^ ids)[:3]
@@ -98,7 +105,7 @@ def score_run(
         backend=model.name,
         model_sha256=model.sha256,
         random=model.random,
-        settings={**model.settings, **collection_settings(row, answers.collections), **scored.settings},
+        settings={**model.settings, **collection_settings(row, answers.collections), **judging, **scored.settings},
         definition=row.definition,
         remote=remote_answers(question) if model.remote else None,
     )

@@ -26,6 +26,7 @@ from codec_superb.pipeline.probing.choice import (
 )
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.embedding import Embedder
+from codec_superb.pipeline.probing.judging import Judge, is_judged, judge_of
 from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
@@ -61,6 +62,7 @@ class _Call:
     pool: Executor
     progress: Progress
     terms: Terms
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class _Scoring:
     references: References
     device: str
     behind: SecondStageAnswers | None
+    judge: Judge | None
 
 
 class References(NamedTuple):
@@ -96,6 +99,7 @@ def probe(
     workers: int | None = None,
     overwrite: bool = False,
     budget: float | None = None,
+    judge: str = "",
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
@@ -104,6 +108,7 @@ def probe(
     Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
     ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
     ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
+    ``judge`` names the configuration of the model that reads the answers of judged tasks.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
     ``budget`` is the money that servers may cost in this call; the one that would exceed it ends the call, which can be
@@ -115,13 +120,17 @@ def probe(
     choices = choose(adopt(applications, tasks), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
-    asked = prepare_all(with_clips(groups, choices), weights)
+    here = with_clips(groups, choices)
+    asked = prepare_all(here, weights)
+    reader = judge_of([choice.probe for choice in here], judge, weights)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
+        if reader is not None:
+            stack.callback(reader.close)
         call = _Call(
             weights, device, overwrite, pool, progress or SilentProgress(),
-            Terms(secrets.token_hex(8), overwrite, budget),
+            Terms(secrets.token_hex(8), overwrite, budget), reader,
         )  # fmt: skip
         for group in groups:
             for outcome in _probe_group(group, asked, call):
@@ -167,7 +176,7 @@ def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[Probe
                 embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
                 behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
             for store in stores:
-                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
+                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind, call.judge))
 
 
 def _predict_references(
@@ -256,6 +265,8 @@ def _finish(of: _Scoring) -> None:
     collections = {name: dataset.collection(name) for name in used}
     search = asked.second.search if asked.second else Search()
     wanted = {row: {**collection_settings(row, collections), **search_settings(row, search)} for row in asked.probes}
+    for row in asked.probes:
+        wanted[row] |= of.judge.settings(row) if of.judge else {}
     made = store.made(digest)
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return
@@ -264,7 +275,7 @@ def _finish(of: _Scoring) -> None:
     results = []
     for row in asked.probes:
         answers = Answers(heard) if of.behind is None else of.behind.answers(row, heard, items, store)
-        answers = answers._replace(collections=collections)
+        answers = answers._replace(collections=collections, judge=of.judge if is_judged(row) else None)
         if row.takes:
             check_dimensions(model.name, answers.sides)
         results.append(score_run(row, name, items, answers, model, group.trials, classes))

@@ -2,7 +2,8 @@
 
 A target is a maker ``(arguments, cases) -> measure``, called once for the clips of a run with all their cases (some
 measures weigh words by how many clips have them); a measure is a pure function ``(answer, case) -> Result`` of a
-post-processed answer, with the result type of its kind (:mod:`codec_superb.applications.understanding.cases`).
+post-processed answer, with the result type of its kind (:mod:`codec_superb.applications.understanding.cases`). Of a
+judged measure the target reads the replies about one answer (``judging/reading.py``).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
 Maker = Callable[[Mapping[str, Argument], Sequence[Case]], Measure]
-KindName = Literal["choice", "edits", "characters", "bleu", "instructions", "value", "rating"]
+KindName = Literal["choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores"]
 _HERE = "codec_superb.applications.understanding.measures"
+_JUDGED = "codec_superb.applications.understanding.judging.reading"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,15 @@ class MeasureRow:
 
 _MATCHING, _CHOICES, _TRANSCRIPTS = f"{_HERE}.matching", f"{_HERE}.choices", f"{_HERE}.transcripts"
 _CAPTIONS, _REASONING = f"{_HERE}.captions", f"{_HERE}.reasoning"
+_JUDGES: tuple[tuple[str, KindName, str, str], ...] = (
+    ("airbench", "scores", "airbench", "a judge scores the answer beside the right one, 1 to 10, both places"),
+    ("pair", "pair", "pair", "a judge prefers the answer or the one of the label, asked in both orders"),
+    ("rating", "rating", "rating_of_ten", "a judge rates the answer, 1 to 10"),
+    ("reference-qa", "choice", "yes_or_no", "a judge says whether the answer states the right one"),
+    ("voicebench-qa", "choice", "yes_or_no", "as judge-reference-qa, the majority of three"),
+    ("open-qa", "rating", "rating_of_five", "a judge rates the answer, 1 to 5, mean of three"),
+)
+"""Name behind ``judge-``, kind, reader of replies, summary."""
 _ROWS = (
     MeasureRow("em", "choice", f"{_MATCHING}:em", "the answer equals the label, case included; numbers by their value"),
     MeasureRow(
@@ -100,6 +111,10 @@ _ROWS = (
         "ifeval", "instructions", f"{_HERE}.instructions:ifeval",
         "instructions that a program verifies; identifiers and parameters are JSON in the dataset's own labels",
         ("instructions", "kwargs"),
+    ),
+    *(
+        MeasureRow(f"judge-{name}", kind, f"{_JUDGED}:{reader}", summary, ("context",), judged=True)
+        for name, kind, reader, summary in _JUDGES
     ),
 )  # fmt: skip
 MEASURES: dict[str, MeasureRow] = {row.name: row for row in _ROWS}

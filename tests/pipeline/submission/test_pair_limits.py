@@ -246,10 +246,10 @@ def test_rows_have_the_entries_that_their_dataset_declares() -> None:
     """Missing, surplus and without a reason; a clip that failed may be left out, and no more."""
     where = "clips.parquet: mini/a"
     look = "the probes of the dataset that look at"
-    assert rows_of("asr", None) == [(f"{where}: probes", f"entries of ['asr']: {look} speech", "[]")]
+    assert rows_of("asr", None) == [(f"{where}: probes", f"entries of {look} speech: ['asr']", "[]")]
     assert rows_of("asr", None, category="audio") == []
     assert rows_of("asr", asr(), category="audio") == [
-        (f"{where}: probes", f"entries of []: {look} audio", "['asr']"),
+        (f"{where}: probes", f"entries of {look} audio: []", "['asr']"),
     ]
     assert rows_of("asr", ProbeValue(status="failed", reason="crash")) == []
     assert rows_of("asr", ProbeValue(status="failed")) == [(f"{where}: asr.reason", "a reason for failed", "none")]
