@@ -61,6 +61,7 @@ class RemoteAnswers(Record):
     cost: FiniteFloat
     """What they cost together, when they were made."""
     currency: str
+    """Of ``cost``: ``USD``."""
     fingerprints: tuple[str, ...]
     """What the server said of its model's state, each once."""
     drifted: bool

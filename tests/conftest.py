@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import signal
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -30,6 +31,19 @@ _QUIET = (
     "--disable-sync",
     "--process-per-site",  # pages of a context share a process, which has compiled their scripts
 )
+
+
+@pytest.fixture(autouse=True)
+def _tables_of_probes_stay() -> Iterator[None]:
+    """Take tasks and plug-ins that a test lets join the tables of this process out again."""
+    table = sys.modules.get("codec_superb.applications.table")
+    before = {name: dict(getattr(table, name)) for name in ("PROBES", "PROBE_METRICS")} if table else {}
+    yield
+    for name, rows in before.items():
+        now = getattr(table, name)
+        if now.keys() != rows.keys():
+            now.clear()
+            now.update(rows)
 
 
 @pytest.hookimpl(wrapper=True)

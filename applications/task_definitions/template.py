@@ -43,7 +43,7 @@ _left: ContextVar[list[int]] = ContextVar("_left")
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(text: str) -> Template:
+def compiled(text: str, variables: tuple[str, ...] = VARIABLES) -> Template:
     """Return the template of a text. Raises jinja2.TemplateSyntaxError, with the line, for what is none or not allowed.
 
     Render it with :func:`rendered` alone.
@@ -53,22 +53,22 @@ def compiled(text: str) -> Template:
     environment = _environment()
     try:
         tree = environment.parse(text)
-        _check(tree)
+        _check(tree, variables)
         return environment.from_string(_counted(tree))
     # a number of thousands of digits is a ValueError, loops inside each other are a SyntaxError of Python's own
     except (RecursionError, ValueError, SyntaxError) as error:
         raise TemplateSyntaxError(f"cannot be read: {error}", 1) from error
 
 
-def rendered(text: str, known: Mapping[str, Any]) -> str:
-    """Return a template with the values of :data:`VARIABLES`: texts, lists of texts, and texts by name.
+def rendered(text: str, known: Mapping[str, Any], variables: tuple[str, ...] = VARIABLES) -> str:
+    """Return a template with the values of ``variables``: texts, lists of texts, and texts by name.
 
     Raises jinja2.TemplateError for what is missing and for a template that does too much.
     """
     token = _left.set([_WORK])
     try:
         found, length = [], 0
-        for piece in compiled(text).generate(known):
+        for piece in compiled(text, variables).generate(known):
             length += len(piece)
             if length > LONGEST:
                 raise TemplateRuntimeError(f"expected a prompt of at most {LONGEST} characters, got more")
@@ -166,9 +166,9 @@ def _steps(value: Any, weight: int) -> list[Any]:
     return items
 
 
-def _check(tree: nodes.Template) -> None:
+def _check(tree: nodes.Template, variables: tuple[str, ...]) -> None:
     """Refuse what is not allowed, with its line."""
-    todo: list[tuple[nodes.Node, int, frozenset[str]]] = [(tree, 1, frozenset(VARIABLES))]
+    todo: list[tuple[nodes.Node, int, frozenset[str]]] = [(tree, 1, frozenset(variables))]
     for count, (node, depth, known) in enumerate(_growing(todo), 1):
         if count > _PARTS or depth > _DEEPEST:
             raise TemplateSyntaxError(f"expected at most {_PARTS} parts, {_DEEPEST} inside each other", node.lineno)
@@ -190,7 +190,7 @@ def _refuse(node: nodes.Node, names: frozenset[str]) -> None:
         case nodes.For(recursive=True):
             said = "a loop may not be recursive"
         case nodes.Name(name=name) if node.ctx == "load" and name not in names:
-            said = f"there is no variable {name!r}; {_near(name, VARIABLES)}"
+            said = f"there is no variable {name!r}; {_near(name, tuple(sorted(names)))}"
         case nodes.Filter(name=name) if name not in (*_FILTERS, "join", "replace"):
             said = f"there is no filter {name!r} here; {_near(name, (*_FILTERS, 'join', 'replace'))}"
         case nodes.Test(name=name) if name not in _TESTS:

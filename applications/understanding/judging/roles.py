@@ -17,7 +17,7 @@ import yaml
 from pydantic import Field
 
 from codec_superb.applications.task_definitions.definition import Use
-from codec_superb.applications.task_definitions.template import compiled
+from codec_superb.applications.task_definitions.template import rendered
 from codec_superb.applications.understanding.cases import Case
 from codec_superb.record import Record
 
@@ -99,4 +99,5 @@ def requests_of(use: Use, answer: str, case: Case) -> tuple[Request, ...]:
 
 
 def _rendered(role: JudgeRole, known: Mapping[str, str]) -> str:
-    return compiled(role.prompt).render({name: json.dumps(text, ensure_ascii=False) for name, text in known.items()})
+    quoted = {name: json.dumps(text, ensure_ascii=False) for name, text in known.items()}
+    return rendered(role.prompt, quoted, tuple(quoted))

@@ -100,7 +100,7 @@ def test_changed_figures_of_a_strangers_task_are_found() -> None:
     [
         (lambda of: of.pop("definition"), "the definition of the task, got none"),
         (lambda of: of["definition"]["task"].update(classes=["dog", "cat", "cow"]), "the key of its definition"),
-        (lambda of: of["definition"]["task"]["measure"].update(name="prefix-macth"), "did you mean prefix-match?"),
+        (lambda of: of["definition"]["task"]["measure"].update(name="prefix-macth"), "did you mean prefix-match"),
         (lambda of: of["definition"]["task"].update(licence="x" * LARGEST), f"at most {LARGEST} bytes"),
         (lambda of: of["definition"]["task"].update(title="a\u202eb"), "a title of printable letters"),
         (lambda of: of["settings"].update(task_sha256="0" * 64), "the SHA-256 of its definition"),
@@ -159,8 +159,11 @@ def test_two_definitions_under_one_key_and_figures_of_one_key_are_refused() -> N
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"parsed": 0.0, "correct": 1.0}, "resynthesis.correct: expected at most 0, since nothing was read"),
-        ({"parsed": 0.0, "correct": 0.0, "same": 1.0}, "resynthesis.same: expected at most 0"),
+        ({"parsed": 0.0, "correct": 1.0}, "resynthesis.correct: expected 0, where the answer could not be read"),
+        (
+            {"parsed": 0.0, "correct": 0.0, "same": 1.0},
+            "resynthesis.same: expected 0, where the answers are not both readable",
+        ),
     ],
 )
 def test_numbers_that_cannot_be_true_are_named(numbers: dict[str, float], message: str) -> None:
