@@ -11,7 +11,7 @@ from pathlib import Path
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
+from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES, put
 from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.applications.understanding.probes import PREFIX, key_of, probe_of
 from codec_superb.applications.understanding.registry import Registry, announced_tasks, check_definition, read_folder
@@ -85,8 +85,7 @@ def _join(row: Probe) -> str:
         other = next((p for p in PROBES.values() if p.key != row.key and metric in p.metrics), None)
         if other or (metric.key in PROBE_METRICS and not old):
             raise taken(metric.key, PROBE_METRICS[metric.key].target, metric.target)
-    PROBES[row.key] = row
-    PROBE_METRICS.update({metric.key: metric for metric in row.metrics})
+    put(row)
     return row.key
 
 

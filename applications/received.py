@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from codec_superb.applications.probe import Fault, Probe
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import PROBE_METRICS, PROBES
+from codec_superb.applications.table import PROBE_METRICS, PROBES, put
 from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.applications.understanding.probes import PREFIX, key_of, probe_of
 from codec_superb.applications.understanding.registry import TaskError, check_definition
@@ -58,8 +58,7 @@ def standing(infos: Iterable[ProbeInfo]) -> Iterator[None]:
         for row in rows:
             for figure in PROBES[row.key].metrics if row.key in PROBES else ():
                 PROBE_METRICS.pop(figure.key, None)
-            PROBES[row.key] = row
-            PROBE_METRICS.update({figure.key: figure for figure in row.metrics})
+            put(row)
         yield
     finally:
         # the tables are the ones that everybody holds; emptied and filled, they keep their order

@@ -9,6 +9,7 @@ import pytest
 
 from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.metric_functions import Evidence
+from codec_superb.applications.plugged import adopt
 from codec_superb.applications.table import APPLICATIONS, PROBES
 from codec_superb.applications.understanding.figures import above_chance
 from codec_superb.applications.understanding.probes import probe_of
@@ -69,3 +70,13 @@ def test_wrong_files_are_named(tmp_path: Path, old: str, new: str, said: str) ->
 def test_shipped_tasks_are_part_of_the_benchmark() -> None:
     """Every one is a probe, and `understanding` runs them all."""
     assert all(PROBES[key].definition is not None for key in APPLICATIONS["understanding"])
+
+
+def test_the_order_of_the_tables_does_not_depend_on_who_asked_first(tmp_path: Path) -> None:
+    """Figures are written, and compared when they are received, in the order of the table."""
+    for name in ("zebra", "ape"):
+        (tmp_path / f"{name}.yaml").write_text(_TASK.replace("task: dog_or_cat", f"task: {name}"))
+        adopt([], [tmp_path / f"{name}.yaml"])
+    own = [key for key, row in PROBES.items() if row.origin]
+    assert own == sorted(own)
+    assert [key.split("_")[1] for key in own if key.startswith(("und_ape", "und_zebra"))] == ["ape", "zebra"]
