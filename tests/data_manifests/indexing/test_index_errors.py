@@ -45,6 +45,9 @@ EXPECTED = {
     "speech_massive_de_de": "de-DE/test-*.parquet",
     "birdset_hsn": "HSN_metadata_test_5s.parquet",
     "fsd50k_eval": "FSD50K.ground_truth/eval.csv",
+    "clotho_aqa": "clotho_aqa_test.csv",
+    "speech_hsk": "data/hsk*-*.parquet",
+    "ravdess": "Actor_*",
     "stamps": "tuxpaint-stamps-default_*_all.deb",
     "svq_en_us": "Parquet files with the columns utt_id, locale and waveform",
 }
