@@ -78,7 +78,6 @@ def test_a_copy_of_a_shipped_task_is_that_task(tmp_path: Path) -> None:
 
 def test_a_distribution_brings_tasks_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are known by name without an import; the same name in a file of one's own shows both places."""
-    monkeypatch.setattr("codec_superb.applications.plugged.PROBES", dict(PROBES))
     info, package = tmp_path / "site" / "garden-1.2.dist-info", tmp_path / "site" / "garden"
     for folder in (info, package / "tasks"):
         folder.mkdir(parents=True)
@@ -98,7 +97,6 @@ def test_a_distribution_brings_tasks_as_data(tmp_path: Path, monkeypatch: pytest
             adopt((), [tmp_path / "mine.yaml"])
     finally:
         plugins.forget()
-        PROBES.pop(key, None)
 
 
 @pytest.mark.parametrize(
