@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codec_superb.applications.table import PROBES
+from codec_superb.applications.understanding.kinds import KINDS
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.web.applications import APPLICATION_METRICS, PUBLISHED_ONLY
 from codec_superb.web.quantity import from_metric
@@ -18,10 +20,21 @@ def metrics_page(page_context: PageContext) -> str:
         page_context,
         rows=rows,
         overall=[(each, _parts(each)) for each in CATEGORIES],
-        applications=[(key, each, number_range(each.figure)) for key, each in APPLICATION_METRICS.items()],
+        applications=[
+            (key, each, number_range(each.figure))
+            for key, each in APPLICATION_METRICS.items()
+            if each.probe is None or each.probe.definition is None
+        ],
+        tasks=[probe for probe in PROBES.values() if probe.definition is not None and not probe.origin],
+        task_figures=_task_figures(),
         published_only=PUBLISHED_ONLY,
         labels=LABELS,
     )
+
+
+def _task_figures() -> list[tuple[str, str]]:
+    """Return what each figure of tasks says and is, once for all tasks that have it."""
+    return list(dict.fromkeys((row.words, row.definition) for kind in KINDS.values() for row in kind.rows))
 
 
 def _parts(category: Category) -> list[str]:
