@@ -21,6 +21,7 @@ from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.understanding.conversion.prompts import NoEqual, classes_of, messages_of
 from codec_superb.applications.understanding.measures.table import MEASURES
 from codec_superb.applications.understanding.processes.table import PROCESSES
+from codec_superb.applications.understanding.registry import own_registry
 
 KINDS = ("eval_task", "dataset", "prompt", "process", "evaluator", "agg")
 SPOKEN = "transcribe_spoken"
@@ -115,7 +116,7 @@ def convert(entries: Entries) -> Converted:
         except NoEqual as error:
             done.rows.append(Row("prompt", prompt.name, "", str(error)))
             continue
-        names[prompt.name] = name = _name(prompt.name, needs)
+        names[prompt.name] = name = _name(prompt.name, needs, own_registry().prompts)
         needs[name] = needed
         done.prompts.append({"prompt": name, "messages": messages, "source": f"UltraEval-Audio, prompt {prompt.name}"})
         done.rows.append(Row("prompt", prompt.name, name, ""))
@@ -126,7 +127,7 @@ def convert(entries: Entries) -> Converted:
         except NoEqual as error:
             done.rows.append(Row("task", task.name, "", str(error)))
             continue
-        made["task"] = name = _name(task.name, taken)
+        made["task"] = name = _name(task.name, taken, own_registry().tasks)
         taken[name] = made
         done.tasks.append(made)
         done.rows.append(Row("task", task.name, name, "; ".join(remarks)))
@@ -139,9 +140,11 @@ def _dataset_remark(of: Entry) -> str:
     return f"{place} states no revision and no hash: prepare the publisher's copy, with labels.csv where none is known"
 
 
-def _name(name: str, taken: Mapping[str, Any]) -> str:
+def _name(name: str, taken: Mapping[str, Any], shipped: Mapping[str, Any]) -> str:
+    """Return a name that a file may have, with ``ultraeval_`` before one that the program ships."""
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    plain = (plain if plain[:1].isalpha() else f"of_{plain}")[:48]
+    plain = plain if plain[:1].isalpha() else f"of_{plain}"
+    plain = (f"ultraeval_{plain}" if plain in shipped else plain)[:48]
     if plain in taken:
         raise ApplicationError(f"{name}: {plain} would be the name of two entries; rename one")
     return plain

@@ -138,6 +138,7 @@ def test_the_public_registry(tmp_path: Path) -> None:
     }  # fmt: skip
     tasks = [row for row in done.rows if row.kind == "task"]
     assert len(tasks) == 116
+    assert sum(bool(row.converted) for row in tasks) == 101
     without = {name for name, of in entries["eval_task"].items() if of.args["dataset"] not in entries["dataset"]}
     assert len(without) == 19
     never = [
@@ -151,6 +152,8 @@ def test_the_public_registry(tmp_path: Path) -> None:
     for row in tasks:
         if row.converted:
             assert row.name not in without or "does not exist" in row.remark
+    (tmp_path / "tasks.yaml").write_text(yaml.safe_dump_all([*done.prompts, *done.tasks]))
+    assert len(read_folder(tmp_path / "tasks.yaml").definitions()) == 101  # beside those that are shipped
     unknown = [row.remark for row in tasks if "there is no measure" in row.remark or "no post-processor" in row.remark]
     assert not [words for words in unknown if any(f"measure {name}," in words for name in MEASURES)]
     assert not [words for words in unknown if any(words.endswith(f"post-processor {name}") for name in PROCESSES)]
