@@ -187,9 +187,11 @@ def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
     optional = [choice.probe for choice in choices if choice.optional]
     if optional and not busy & set(optional):
         needs = sorted({need for key in optional for need in probe(key).needs})
+        meant = sorted({name for key in optional for name in probe(key).datasets})
+        where = f", or these are no datasets of theirs ({', '.join(meant[:5])}…)" if meant else ""
         raise MissingLabels(
-            f"no clip has the labels or collections that any of {len(optional)} tasks needs ({', '.join(needs)}): "
-            "choose a dataset that has some, see codec-superb applications"
+            f"no clip has the labels or collections that any of {len(optional)} tasks needs ({', '.join(needs)})"
+            f"{where}: choose a dataset that has some, or name a task by its key; see codec-superb applications"
         )
     for choice in choices:
         if choice.probe not in busy and not choice.optional:

@@ -188,7 +188,9 @@ def _probe(
     whole = run.info().dataset.selected == dataset.selected
     for info in dataset.probes:
         row = PROBES.get(info.probe)
-        if row is None or row.version != info.version:
+        if row is None and info.definition is not None:
+            why = "a task that this program does not ship"
+        elif row is None or row.version != info.version:
             why = "another version of its definition"
         elif not is_plain_backend(info.backend):
             why = f"{info.backend} is no model of the catalogue by its name"

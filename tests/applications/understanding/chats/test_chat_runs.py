@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
 import threading
 from collections import Counter
@@ -20,6 +21,7 @@ from support.pipeline.drive import start
 from support.pipeline.killing import finish, killed
 from support.profile import amount
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -120,6 +122,40 @@ def test_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> No
     probe([place / "runs"], **asked, overwrite=True)
     assert Counter(order) == dict.fromkeys(order, 2)
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_judge_reads_the_answers_of_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> None:
+    """Once each, for both sides; a second call, and one whose judge is away, asks nobody and changes no row."""
+    server, backend = chat
+    place = Path(shutil.copytree(plain, tmp_path / "copy"))
+    (place / "task.yaml").write_text(TASK.replace("prefix-match", "judge-reference-qa"))
+    asked: dict[str, Any] = {"applications": [], "backends": [backend], "tasks": [place / "task.yaml"], "workers": 1}
+    with pytest.raises(ApplicationError, match="add --judge NAME"):
+        probe([place / "runs"], **asked)
+    assert not server.asked
+    with model_server() as judge:
+        judge.answer = lambda of: ok({"choices": [{"message": {"content": f"so\n[[{said(of)}]]"}}]})
+        (tmp_path / "judge").mkdir()
+        name = judge.configure(tmp_path / "judge")
+        probe([place / "runs"], **asked, judge=name)
+        requests = {name_of(of) for of in judge.asked}
+        assert len(judge.asked) == len(requests)
+        assert 0 < len(requests) <= 4  # dog or cat, heard as dog or cat
+        expected = rows_of(place)
+        ((_, info),) = expected[1].items()
+        assert info["settings"]["judge"] == "judge:toy"
+        probe([place / "runs"], **asked, judge=name)
+        assert len(judge.asked) == len(requests)
+    probe([place / "runs"], **asked, judge=name)
+    assert rows_of(place) == expected
+    right = [row["probes"][info["probe"]]["reference"]["correct"] for row in expected[0]]
+    assert 0 < sum(right) < CLIPS
+
+
+def said(asked: Asked) -> str:
+    """Judge by rule: an answer is right where the label stands in it."""
+    reference, answered = re.findall(r'"(dog|cat)"', asked.body["messages"][1]["content"])[-2:]
+    return "yes" if reference == answered else "no"
 
 
 @pytest.mark.sample(1, among="a chat behind an address is killed")
