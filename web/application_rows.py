@@ -36,4 +36,6 @@ def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]
 
 def _one_model(probe: ProbeInfo) -> ProbeModel:
     settings = tuple((name, str(value)) for name, value in sorted(probe.settings.items()))
-    return ProbeModel(probe.backend, probe.model_sha256, probe.version, probe.random, settings)
+    return ProbeModel(
+        probe.backend, probe.model_sha256, probe.version, probe.random, settings, probe.remote is not None
+    )

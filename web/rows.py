@@ -205,11 +205,14 @@ class ProbeModel:
     """Whether the model has untrained weights: its figures say nothing about codecs."""
     settings: tuple[tuple[str, str], ...] = ()
     """Decoding, normaliser, trial list, parameters of a cost, as sorted name-value pairs."""
+    remote: bool = False
+    """Whether a server answered, whose weights nobody can name: never ranked with a model that can be."""
 
     @property
     def name(self) -> str:
-        """Backend with the beginning of the hash of its model."""
-        return f"{self.backend} ({self.sha256[:12]})" if self.sha256 else self.backend
+        """Backend with the beginning of the hash of its model, or of what a server was told to run."""
+        said = ", ".join(["remote"] * self.remote + [self.sha256[:12]] * bool(self.sha256))
+        return f"{self.backend} ({said})" if said else self.backend
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Test a judge: its agreement with 63 labelled answers, and how often places decide."""
+    from codec_superb.applications.understanding.judging.agreement import agreement, trial_requests
     from codec_superb.applications.understanding.judging.judge import TextJudge
-    from codec_superb.applications.understanding.judging.trial import agreement, trial_requests
     from codec_superb.pipeline.probing.judging import Judge
 
     with TerminalProgress() as progress:

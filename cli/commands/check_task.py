@@ -13,7 +13,7 @@ from codec_superb.cli.task_lists import print_tasks, tasks_as_data
 
 if TYPE_CHECKING:
     from codec_superb.applications.interface import Item
-    from codec_superb.applications.understanding.trial import Trial
+    from codec_superb.applications.understanding.dry_run import Trial
 
 
 def command(
@@ -34,8 +34,8 @@ def command(
     """Check a file of understanding tasks; with a clip show what a chat is asked, with an answer how it is scored."""
     from codec_superb.applications.plugged import adopt
     from codec_superb.applications.table import PROBES
+    from codec_superb.applications.understanding.dry_run import try_task
     from codec_superb.applications.understanding.scoring import definition_of
-    from codec_superb.applications.understanding.trial import try_task
 
     if dataset is None and (clip is not None or answer is not None):
         raise typer.BadParameter("expected --dataset NAME|DIR beside --clip and --answer: it has the clip's labels")

@@ -15,9 +15,9 @@ from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.task_definitions.definition import Use
 from codec_superb.applications.understanding.cases import Case, Compared, Scored, Verdict
 from codec_superb.applications.understanding.judging import reading
+from codec_superb.applications.understanding.judging.agreement import agreement, kappa, trial_requests
 from codec_superb.applications.understanding.judging.judge import TextJudge
 from codec_superb.applications.understanding.judging.roles import requests_of, roles
-from codec_superb.applications.understanding.judging.trial import agreement, kappa, trial_requests
 from codec_superb.applications.understanding.measures.table import MEASURES
 from codec_superb.applications.understanding.probes import probe_of
 from codec_superb.applications.understanding.registry import read_folder

@@ -44,11 +44,13 @@ class TestGroups:
         ]
 
     @pytest.mark.parametrize(
-        "change", [{"sha256": "0" * 64}, {"version": "2"}, {"settings": (("beam", "5"),)}, {"random": True}]
+        "change",
+        [{"sha256": "0" * 64}, {"version": "2"}, {"settings": (("beam", "5"),)}, {"random": True}, {"remote": True}],
     )
     def test_another_way_of_asking_is_another_group(self, change: dict[str, object]) -> None:
         """Model hash, definition and settings tell groups apart, as the name of the model does."""
         odd = replace(ROWS[0], codec="mp3_32k", model=replace(WHISPER, **change))  # type: ignore[arg-type]
+        assert ("(remote, " in odd.model.name) == odd.model.remote
         assert sorted(len(group.rows) for group in group_application_rows([ROWS[0], odd])) == [1, 1]
 
     def test_best_first(self) -> None:
