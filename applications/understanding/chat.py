@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Prediction, Reply, Sound
+from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.task_definitions.definition import DEFAULT
 
 
@@ -30,11 +30,5 @@ class Chat(Backend):
         """
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Answer one after the other: a batch may change the words of large models."""
-        return [self._one(sound) for sound in batch]
-
-    def _one(self, sound: Sound) -> Prediction | Exception:
-        try:
-            return self.reply(sound)
-        except PredictionFailed as error:
-            return error
+        """Answer one after the other: a batch may change the words of large models. Raises OutOfMemory."""
+        return one_by_one(self.reply, batch)

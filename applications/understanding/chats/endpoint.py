@@ -15,6 +15,7 @@ from typing import Any
 
 from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Model, Prediction, Reply, Setting, Sound
+from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.text.endpoint_settings import read_settings
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.kept import keep, kept, paid, pay
@@ -74,7 +75,7 @@ class EndpointChat(Chat):
         """Answer; several clips at a time where the configuration says so, the sides of one after each other."""
         clips = [list(of) for _, of in groupby(batch, key=lambda sound: sound.item.clip)]
         with ThreadPoolExecutor(self.settings.parallel) as threads:
-            found = list(threads.map(lambda sounds: [self._one(sound) for sound in sounds], clips))
+            found = list(threads.map(lambda sounds: one_by_one(self.reply, sounds), clips))
         return [answer for of in found for answer in of]
 
     def reply(self, sound: Sound) -> Reply:
@@ -91,12 +92,6 @@ class EndpointChat(Chat):
     def close(self) -> None:
         """Close the connections."""
         self._sender.close()
-
-    def _one(self, sound: Sound) -> Prediction | Exception:
-        try:
-            return self.reply(sound)
-        except (PredictionFailed, ModelUnusable) as error:
-            return error
 
     def _read(self, answer: dict[str, Any], request: Request) -> Reply:
         if "refused" in answer:

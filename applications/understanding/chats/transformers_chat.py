@@ -9,14 +9,12 @@ from __future__ import annotations
 import base64
 import io
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from codec_superb.applications.embed.options import read_options
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
-from codec_superb.applications.interface import Model, Prediction, Reply, Samples, Setting, Sound
+from codec_superb.applications.interface import Model, Reply, Samples, Setting, Sound
 from codec_superb.applications.memory import raises_out_of_memory
-from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.transformers_checkpoint import import_transformers
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.chat_checkpoint import NAME, ChatCheckpoint, find_chat
@@ -68,10 +66,6 @@ class TransformersChat(Chat):
         set_up_torch(threads)
         with raises_out_of_memory(model.name):
             self._processor, self._network = _load(self._row, model, device)
-
-    def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Answer one after the other; whatever transformers raises costs its clip. Raises OutOfMemory."""
-        return one_by_one(self.reply, batch)
 
     def reply(self, sound: Sound) -> Reply:
         """Generate an answer; tokens of the question and special tokens are no part of it."""

@@ -19,13 +19,13 @@ Units = tuple[str, ...]
 def wer(_: Mapping[str, Argument], __: Sequence[Case]) -> Measure:
     """Count errors as the ``asr`` probe does: words, or characters in Chinese, Japanese and Korean, by its normaliser.
 
-    Of several labels the one with the fewest errors counts. A clip whose label has no letter or digit is left out.
+    Of several labels the first counts. A clip whose label has no letter or digit is left out.
     """
 
     def measure(answer: str, case: Case) -> Counts | LeftOut:
         labels = [normalise(truth, case.language) for truth in case.truth]
         units = [label.units for label in labels if label.says_something]
-        return _fewest(units, normalise(answer, case.language).units, unit_of(case.language) == "words")
+        return _against(units, normalise(answer, case.language).units, unit_of(case.language) == "words")
 
     return measure
 
@@ -35,7 +35,7 @@ def cer(_: Mapping[str, Argument], __: Sequence[Case]) -> Measure:
 
     def measure(answer: str, case: Case) -> Counts | LeftOut:
         units = [normalised_characters(truth) for truth in case.truth]
-        return _fewest(units, normalised_characters(answer), in_words=False)
+        return _against(units, normalised_characters(answer), in_words=False)
 
     return measure
 
@@ -52,14 +52,15 @@ def wer_ultraeval(_: Mapping[str, Argument], cases: Sequence[Case]) -> Measure:
     def measure(answer: str, case: Case) -> Counts | LeftOut:
         of = tokens(case.language)
         in_words = unit_of(case.language) == "words" or (case.language or "")[:2] in {"ja", "ko"}
-        return _fewest([of(truth) for truth in case.truth], of(answer), in_words)
+        return _against([of(truth) for truth in case.truth], of(answer), in_words)
 
     return measure
 
 
-def _fewest(labels: Sequence[Units], heard: Units, in_words: bool) -> Counts | LeftOut:
-    found = [(count_edits(label, heard), len(label)) for label in labels if label]
-    if not found:
+def _against(labels: Sequence[Units], heard: Units, in_words: bool) -> Counts | LeftOut:
+    """Count against the first label that says something: a clip has one length, whichever side is measured."""
+    label = next(filter(None, labels), None)
+    if label is None:
         return _EMPTY
-    edits, length = min(found, key=lambda pair: (pair[0].errors / pair[1], pair[1]))
-    return Counts(*edits, words=length) if in_words else Counts(*edits, characters=length)
+    edits = count_edits(label, heard)
+    return Counts(*edits, words=len(label)) if in_words else Counts(*edits, characters=len(label))

@@ -128,10 +128,10 @@ def test_a_label_without_words_takes_no_part() -> None:
         assert isinstance(_result(measure, "hello", Case("a", "en", (label,))), LeftOut)
 
 
-def test_the_closest_label_counts() -> None:
-    """Of several right transcripts the one with the fewest errors; `cer` counts characters of any language."""
-    case = Case("a", "en", ("hello world", "hello big world"))
-    assert _result("wer", "hello big world", case) == Counts(0, 0, 0, words=3)
+def test_the_first_label_counts() -> None:
+    """Both sides of a clip are held to one transcript, whose length is kept; `cer` counts characters of any language."""
+    case = Case("a", "en", ("...", "hello world", "hello big world"))
+    assert _result("wer", "hello big world", case) == Counts(0, 0, 1, words=2)
     assert _result("cer", "hello word", case) == Counts(0, 1, 0, characters=10)
     assert _result("wer", "你好吗", Case("b", "zh", ("你好",))) == Counts(0, 0, 1, characters=2)
 
