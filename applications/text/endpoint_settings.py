@@ -8,6 +8,7 @@ result or in a message.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from codec_superb.applications.interface import TextRole
 from codec_superb.data_manifests.home import codec_superb_home
 
 SUFFIXES = (".yaml", ".yml")
+_KEY = re.compile(r"[!-~]+")
 Api = Literal["openai", "gemini", "vertex"]
 
 
@@ -37,12 +39,20 @@ def plain_address(url: str) -> str:
 
 
 def key_in(variable: str, model: str) -> str:
-    """Return the key of a model, '' where none is asked for. Raises MissingModel where the variable is not set."""
+    """Return the key of a model, '' where none is asked for.
+
+    Raises MissingModel where the variable is not set, or holds what no header can carry.
+    """
     if not variable:
         return ""
     key = os.environ.get(variable, "").strip()
     if not key:
         raise MissingModel(f"{model}: set the environment variable {variable} to its key")
+    if not _KEY.fullmatch(key):
+        raise MissingModel(
+            f"{model}: expected a key of visible ASCII characters in {variable}, got a space, a line break or another "
+            "character in it; copy the key again"
+        )
     return key
 
 

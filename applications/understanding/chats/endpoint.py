@@ -60,6 +60,7 @@ class EndpointChat(Chat):
         self._lock = threading.Lock()
         self._spent: dict[str, float] = {}
         self._busy: dict[str, threading.Lock] = {}
+        self._ended: ModelUnusable | None = None
 
     def foretell(self, seconds: Sequence[float], letters: int) -> str:
         """Return what asking about sounds of these lengths costs at most."""
@@ -72,7 +73,11 @@ class EndpointChat(Chat):
         )
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Answer; several clips at a time where the configuration says so, the sides of one after each other."""
+        """Answer; several clips at a time where the configuration says so, the sides of one after each other.
+
+        After a ModelUnusable nothing more is sent: a server that is away would be waited for with every sound.
+        """
+        self._ended = None
         clips = [list(of) for _, of in groupby(batch, key=lambda sound: sound.item.clip)]
         with ThreadPoolExecutor(self.settings.parallel) as threads:
             found = list(threads.map(lambda sounds: one_by_one(self.reply, sounds), clips))
@@ -100,7 +105,16 @@ class EndpointChat(Chat):
         return Reply(text, {**facts, "seconds": answer["seconds"]})
 
     def _asked(self, request: Request, key: str) -> dict[str, Any]:
+        if self._ended is not None:
+            raise self._ended
         most = self.settings.prices.cost(*request.tokens)
+        try:
+            return self._sent(request, key, most)
+        except ModelUnusable as error:
+            self._ended = error
+            raise
+
+    def _sent(self, request: Request, key: str, most: float) -> dict[str, Any]:
         self._reserve(most)
         cost = 0.0
         try:

@@ -24,6 +24,8 @@ from codec_superb.applications.understanding.chats.settings import ChatSettings
 RATE = 16_000
 _FULL_SCALE = 32_768.0
 _FILTERED = {"content_filter", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII"}
+_MOST_TOKENS = 10**9
+"""Of one answer; a server that counts more, or fewer than none, has not counted."""
 _CHARACTERS_A_TOKEN = 3
 """For estimates: English has some four, other languages fewer."""
 
@@ -120,12 +122,14 @@ def answer_in(settings: ChatSettings, found: Any, tokens: tuple[int, int, int]) 
     """Return the text of an answer, and its facts. Raises PredictionFailed for a filter's refusal or another form."""
     try:
         text, finish, usage, print_of = (_read_gemini if settings.audio == "gemini" else _read_completion)(found)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
         raise PredictionFailed(f"{settings.model}: expected a chat's answer, got another ({error!r})") from error
     if finish in _FILTERED:
         raise PredictionFailed(f"{settings.model}: the server's filter refuses ({finish})")
     if not isinstance(text, str):
         raise PredictionFailed(f"{settings.model}: expected a text, got none (it ended by {finish})")
+    if usage and not all(0 <= count <= _MOST_TOKENS for count in usage):
+        usage = None
     counted = usage or Usage(tokens[0], tokens[1], -(-len(text) // _CHARACTERS_A_TOKEN))
     facts: dict[str, Setting] = {
         "finish": finish, "tokens_text": counted.text, "tokens_audio": counted.audio, "tokens_answer": counted.answer,
@@ -143,7 +147,7 @@ def _read_completion(found: Any) -> tuple[Any, str, Usage | None, str]:
     if told := found.get("usage"):
         audio = int((told.get("prompt_tokens_details") or {}).get("audio_tokens") or 0)
         usage = Usage(int(told["prompt_tokens"]) - audio, audio, int(told.get("completion_tokens") or 0))
-    return text, str(choice.get("finish_reason") or ""), usage, _print_of(found, "system_fingerprint", "model")
+    return text, _word(choice.get("finish_reason")), usage, _print_of(found, "system_fingerprint", "model")
 
 
 def _read_gemini(found: Any) -> tuple[Any, str, Usage | None, str]:
@@ -158,9 +162,14 @@ def _read_gemini(found: Any) -> tuple[Any, str, Usage | None, str]:
         return None, "SAFETY" if blocked not in _FILTERED else str(blocked), usage, name
     candidate = found["candidates"][0]
     parts = (candidate.get("content") or {}).get("parts") or ()
-    return "".join(part.get("text", "") for part in parts), str(candidate.get("finishReason") or ""), usage, name
+    return "".join(part.get("text", "") for part in parts), _word(candidate.get("finishReason")), usage, name
 
 
 def _print_of(found: Any, *names: str) -> str:
     """Return what tells one state of the server's model from another."""
-    return " ".join(str(found[name])[:100] for name in names if found.get(name))
+    return " ".join(_word(found[name]) for name in names if found.get(name))
+
+
+def _word(told: Any) -> str:
+    """Return a word of the server as journals and pages can hold it: short, and printable."""
+    return "".join(letter for letter in str(told or "")[:100] if letter.isprintable())

@@ -188,6 +188,68 @@ def test_what_a_fault_costs(
     assert not any(KEY.encode() in content for content in files)
 
 
+@pytest.mark.parametrize(("status", "asked"), [(503, 7), (401, 1)])
+def test_a_server_that_is_away_is_waited_for_once(server: ModelServer, tmp_path: Path, status: int, asked: int) -> None:
+    """The rest of a batch ends with it, but for what is kept; the next batch may try again."""
+    server.answer = lambda _: said("a dog")
+    time = FakeTime()
+    chat = opened(server, tmp_path, time)
+    chat.predict([sound(3)])
+    server.asked.clear()
+    server.answer = lambda _: (status, {}, b"")
+    found = chat.predict([sound(number) for number in range(5)])
+    assert [isinstance(answer, ModelUnusable) for answer in found] == [True, True, True, False, True]
+    assert len(server.asked) == asked
+    assert len(time.slept) == asked - 1
+    server.answer = lambda _: said("a cat")
+    assert chat.predict([sound()]) == ["a cat"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        '{"prompt_tokens": -5, "completion_tokens": -3}',
+        '{"prompt_tokens": 5, "completion_tokens": 1' + "0" * 400 + "}",
+        '{"prompt_tokens": 5, "completion_tokens": 3, "prompt_tokens_details": {"audio_tokens": 32}}',
+    ],
+)  # fmt: skip
+def test_impossible_counts_are_estimated(server: ModelServer, tmp_path: Path, usage: str) -> None:
+    """Negative tokens would add to the budget; what the server says beside them is cut to what a page can show."""
+    words = '"finish_reason": "stop\\ud800", "message": {"content": "a dog"}'
+    server.answer = lambda _: (200, {}, f'{{"choices": [{{{words}}}], "usage": {usage}}}'.encode())
+    chat = opened(server, tmp_path, prices={"answer": 1e6})
+    chat.terms = Terms("one", budget=1e3)
+    (found,) = chat.predict([sound()])
+    assert isinstance(found, Reply)
+    assert (found, found.facts["tokens_answer"], found.facts["finish"]) == ("a dog", 2, "stop")
+    assert found.facts["tokens_estimated"]
+    assert kept.paid("one") == 2
+
+
+def test_an_endless_count_costs_the_most_and_is_kept(server: ModelServer, tmp_path: Path) -> None:
+    """An answer that cannot be read was paid all the same, and is not asked for again."""
+    answer = b'{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": 1e999}}'
+    server.answer = lambda _: (200, {}, answer)
+    chat = opened(server, tmp_path, prices={"answer": 1e6}, answer_tokens=3)
+    chat.terms = Terms("one")
+    for _ in range(2):
+        (found,) = chat.predict([sound()])
+        assert isinstance(found, PredictionFailed)
+    assert (len(server.asked), kept.paid("one")) == (1, 3)
+
+
+@pytest.mark.parametrize("key", ["two words", "broken\nX: y", "s3cret\u2026"])
+def test_a_key_that_no_header_takes(
+    server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """It is named by its variable before anything is sent, and never shown."""
+    monkeypatch.setenv("TOY_KEY", key)
+    with pytest.raises(MissingModel, match="visible ASCII characters in TOY_KEY") as told:
+        opened(server, tmp_path)
+    assert key not in str(told.value)
+    assert not server.asked
+
+
 def test_a_slow_answer_is_a_fault(server: ModelServer, tmp_path: Path) -> None:
     """The limit is for the whole answer, whatever the server sends in between."""
     server.answer = lambda _: said("a dog")
