@@ -51,10 +51,11 @@ def needs_prediction(answer: Answer | None) -> bool:
 def checked(prediction: object) -> Prediction:
     """Return what a model answered.
 
-    Raises PredictionFailed for anything but a text or a float32 array of one or two dimensions with finite numbers.
+    Raises PredictionFailed for anything but a text of whole characters or a float32 array of one or two dimensions with
+    finite numbers.
     """
     if isinstance(prediction, str):
-        return prediction
+        return checked_text(prediction)
     if not isinstance(prediction, np.ndarray) or prediction.dtype != np.float32 or prediction.ndim not in {1, 2}:
         got = f"{prediction.dtype} of {prediction.shape}" if isinstance(prediction, np.ndarray) else type(prediction)
         raise PredictionFailed(f"expected a text or a float32 array of one or two dimensions from the model, got {got}")
@@ -64,6 +65,17 @@ def checked(prediction: object) -> Prediction:
             f"expected finite numbers from the model, got {wrong} NaN or infinite of {prediction.size}"
         )
     return prediction
+
+
+def checked_text(text: str) -> str:
+    """Return a text of a model. Raises PredictionFailed for half a surrogate pair, which no journal gives back."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise PredictionFailed(
+            f"expected a text of whole characters from the model, got half a surrogate pair at character {error.start}"
+        ) from None
+    return text
 
 
 def check_dimensions(model: str, sides: Iterable[PredictionSet]) -> None:

@@ -64,7 +64,7 @@ class TestLines:
         "wrong",
         [
             None, 1.5, ["a"], np.zeros(3), np.zeros((1, 1, 3), np.float32), np.zeros(0, np.float32),
-            np.array([1, np.inf], np.float32),
+            np.array([1, np.inf], np.float32), "half \ud83d a pair",
         ],
     )  # fmt: skip
     def test_anything_else_is_a_failure(self, wrong: object) -> None:
