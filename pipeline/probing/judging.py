@@ -18,7 +18,7 @@ from codec_superb.applications.understanding.measures.table import MEASURES
 from codec_superb.applications.understanding.processes.table import processed
 from codec_superb.applications.understanding.scoring import case_of, definition_of
 from codec_superb.data_manifests.home import codec_superb_home
-from codec_superb.pipeline.probing.predictions import model_digest
+from codec_superb.pipeline.probing.predictions import checked_text, model_digest
 from codec_superb.pipeline.probing.reference_predictions import SHORT, alone
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -39,9 +39,12 @@ class JudgementLine(Record):
 class Judge:
     """A judge with what it has said."""
 
-    def __init__(self, judge: TextJudge, progress: Progress | None = None) -> None:
+    def __init__(self, judge: TextJudge, progress: Progress | None = None, *, anew: bool = False) -> None:
+        """``anew`` asks once more what is kept, each request once for all runs of the call."""
         self._judge = judge
         self._progress = progress or SilentProgress()
+        self._anew = anew
+        self._fresh: set[str] = set()
 
     def settings(self, row: Probe) -> dict[str, Setting]:
         """Return what a result tells of judge and prompt; nothing for tasks that no judge reads."""
@@ -64,14 +67,15 @@ class Judge:
         with alone(lock, self._progress, "asks the same judge"), Journal(path, JudgementLine) as journal:
             for key in by_key:
                 line = journal.last(key)
-                if line is not None and line.text is not None:
+                if line is not None and line.text is not None and (key in self._fresh or not self._anew):
                     found[key] = line.text
             todo = {key: request for key, request in by_key.items() if key not in found}
             self._progress.start(f"{model.name} on {title}", len(by_key), len(found))
             for key, request in todo.items():
                 try:
-                    found[key] = reply = self._judge.reply(request)
+                    found[key] = reply = checked_text(self._judge.reply(request))
                     journal.append(JudgementLine(clip=key, judge=model.name, text=reply))
+                    self._fresh.add(key)
                 except PredictionFailed as error:
                     found[key] = error
                     journal.append(JudgementLine(clip=key, judge=model.name, failed=str(error)))
@@ -88,14 +92,16 @@ def is_judged(row: Probe) -> bool:
     return row.definition is not None and MEASURES[definition_of(row).task.measure.name].judged
 
 
-def judge_of(keys: Sequence[str], name: str, weights: Path | None) -> Judge | None:
+def judge_of(
+    keys: Sequence[str], name: str, weights: Path | None, progress: Progress, *, anew: bool = False
+) -> Judge | None:
     """Return the judge for some probes, None where none of them is judged. Raises MissingModel."""
     judged = [key for key in keys if is_judged(probe(key))]
     if not judged:
         return None
     if not name:
         raise MissingModel(f"{judged[0]}: a judge reads its answers, and none is named: add --judge NAME")
-    return Judge(TextJudge(name, weights))
+    return Judge(TextJudge(name, weights), progress, anew=anew)
 
 
 def wanted(row: Probe, question: ScoringInput) -> Iterator[Request]:

@@ -122,14 +122,15 @@ def probe(
     groups = [examine(group, choices) for group in by_dataset(folders)]
     here = with_clips(groups, choices)
     asked = prepare_all(here, weights)
-    reader = judge_of([choice.probe for choice in here], judge, weights)
+    progress = progress or SilentProgress()
+    reader = judge_of([choice.probe for choice in here], judge, weights, progress, anew=overwrite)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
         if reader is not None:
             stack.callback(reader.close)
         call = _Call(
-            weights, device, overwrite, pool, progress or SilentProgress(),
+            weights, device, overwrite, pool, progress,
             Terms(secrets.token_hex(8), overwrite, budget), reader,
         )  # fmt: skip
         for group in groups:

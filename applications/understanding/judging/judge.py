@@ -35,9 +35,9 @@ class TextJudge:
 
     @property
     def model(self) -> Model:
-        """Identity: the model's name at the server, which should be a dated one."""
+        """Identity: the address, and the model's name there, which should be a dated one."""
         name = self.settings.model
-        sha256 = hashlib.sha256(f"{name} {MOST_TOKENS}".encode()).hexdigest()
+        sha256 = hashlib.sha256(f"{self.settings.url} {name} {MOST_TOKENS}".encode()).hexdigest()
         return Model(f"{NAME}:{name}", sha256, {"dated": bool(_DATED.search(name)), "max_tokens": MOST_TOKENS})
 
     def reply(self, request: Request) -> str:

@@ -100,6 +100,11 @@ def test_a_task_is_judged_once(server: ModelServer, tmp_path: Path) -> None:
         key: str(reply) for key, reply in replies.items()
     }
     assert len(server.asked) == 5  # the refused one again
+    anew = Judge(TextJudge(server.configure(tmp_path, model="toy-2026-01-02")), anew=True)
+    assert anew.judgements(row, question).keys() == anew.judgements(row, question).keys() == replies.keys()
+    assert len(server.asked) == 10  # all four, then the refused one
+    elsewhere = TextJudge(server.configure(tmp_path, model="toy-2026-01-02", url="http://127.0.0.1:9/v1"))
+    assert elsewhere.model.sha256 != TextJudge(server.configure(tmp_path, model="toy-2026-01-02")).model.sha256
     found = score(row, replace(question, judgements=replies)).outcomes
     assert found["a"].reference["correct"] == 1
     assert found["a"].resynthesis == {"correct": 0.0, "parsed": 1.0, "same": 0.0}
@@ -108,6 +113,15 @@ def test_a_task_is_judged_once(server: ModelServer, tmp_path: Path) -> None:
     told = judge.settings(row)
     assert told["judge"] == "judge:toy-2026-01-02"
     assert (told["judge_orders"], told["judge_times"]) == (1, 1)
+
+
+def test_half_a_letter_of_a_judge_costs_its_answer(server: ModelServer, tmp_path: Path) -> None:
+    """No journal gives it back, so that it must not come into one."""
+    server.answer = lambda _: ok({"choices": [{"message": {"content": "\ud83d\n[[yes]]"}}]})
+    for _ in range(2):
+        judge = Judge(TextJudge(server.configure(tmp_path)))
+        (reply,) = judge.ask(trial_requests()[:1], "one").values()
+        assert "half a surrogate pair at character 0" in str(reply)
 
 
 def test_a_judge_of_places_is_found_out(server: ModelServer, tmp_path: Path) -> None:

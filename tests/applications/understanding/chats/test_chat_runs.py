@@ -97,6 +97,8 @@ def test_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> No
     """Both sides of a clip follow each other; the sum of costs, the state of the server, and no key in any file."""
     server, backend = chat
     place = Path(shutil.copytree(plain, tmp_path / "copy"))
+    settings = Path(backend.removeprefix("chat:"))
+    settings.write_text(settings.read_text().replace("parallel: 2", "parallel: 1"))
     lock, order = threading.Lock(), []
 
     def drifting(asked: Asked) -> tuple[int, dict[str, str], bytes]:
@@ -111,6 +113,9 @@ def test_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> No
     (outcome,) = probe([place / "runs"], **asked)
     assert [of.ok for of in outcome.probes.values()] == [CLIPS]
     assert len(order) == len(set(order)) == CLIPS * SIDES
+    lengths = [len(str(of.body)) for of in server.asked]  # each clip has its own
+    assert lengths[::SIDES] == lengths[1::SIDES]
+    assert len(set(lengths)) == CLIPS
     _, told = rows_of(place)
     ((_, info),) = told.items()
     assert info["remote"] == {
@@ -146,6 +151,8 @@ def test_a_judge_reads_the_answers_of_a_run(plain: Path, tmp_path: Path, chat: t
         assert info["settings"]["judge"] == "judge:toy"
         probe([place / "runs"], **asked, judge=name)
         assert len(judge.asked) == len(requests)
+        probe([place / "runs"], **asked, judge=name, overwrite=True)
+        assert Counter(map(name_of, judge.asked)) == dict.fromkeys(requests, 2)
     probe([place / "runs"], **asked, judge=name)
     assert rows_of(place) == expected
     right = [row["probes"][info["probe"]]["reference"]["correct"] for row in expected[0]]
