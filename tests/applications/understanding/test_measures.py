@@ -129,7 +129,7 @@ def test_a_label_without_words_takes_no_part() -> None:
 
 
 def test_the_first_label_counts() -> None:
-    """Both sides of a clip are held to one transcript, whose length is kept; `cer` counts characters of any language."""
+    """Both sides of a clip are held to one transcript, whose length is kept."""
     case = Case("a", "en", ("...", "hello world", "hello big world"))
     assert _result("wer", "hello big world", case) == Counts(0, 0, 1, words=2)
     assert _result("cer", "hello word", case) == Counts(0, 1, 0, characters=10)
