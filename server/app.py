@@ -33,6 +33,7 @@ from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
 from codec_superb.server.ingest.places import Places
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
+from codec_superb.server.leaderboard.pages import prepare
 from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.listening_tests.endpoints import router as listening_tests_api
 from codec_superb.server.listening_tests.moderation import router as listening_tests_moderation
@@ -127,6 +128,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
         await run_sync(preload)
+        await run_sync(prepare, app.state.board.current)
         await run_sync(compress_all)
         if app.state.runs is not None:
             app.state.feeder = Feeder(settings, app.state.database, app.state.checker, app.state.runs)

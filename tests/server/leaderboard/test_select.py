@@ -25,12 +25,16 @@ from codec_superb.server.database.models import Result
 from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.exports import flat_rows
+from codec_superb.server.leaderboard.pages import prepare
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
 from codec_superb.web.figures.rate import hover_text
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report.columns import rate_note
+from codec_superb.web.site.board import rows
 from codec_superb.web.site.board.choices import BoardView
+from codec_superb.web.site.board.page import leaderboard_page
+from codec_superb.web.site.page import PageContext
 
 NEURAL = {"kind": "neural", "frame_rate": 75.0, "codebooks": 8, "codebook_size": 1024, "nominal_kbps": 6.0,
           "sampling_rate": 24000, "family": "encodec", "weights": {"source": "facebook/encodec_24khz"}}  # fmt: skip
@@ -334,6 +338,18 @@ def test_what_was_not_followed_is_handed_on(snapshot: Snapshot) -> None:
     third.frame("music", "", "runs")
     assert ("music", "", "runs") not in third.before
     assert ("music", "", "runs") in third.frames()
+
+
+def test_no_first_visitor_waits_for_rows(snapshot: Snapshot) -> None:
+    """What the service prepares before it is ready is what the pages of every category show."""
+    rows._write_once.cache.clear()
+    prepare(snapshot)
+    prepared = set(rows._write_once.cache)
+    for query in ({}, {"category": "music"}, {"sort": "kbps", "kbps_max": "12"}, {"metric": "mel"}):
+        state = parse(query.items(), default_source=snapshot.default_source, datasets=())
+        leaderboard_page(select(snapshot, state), (), PageContext(title="", path="/", version=""))
+    assert prepared
+    assert set(rows._write_once.cache) == prepared
 
 
 def test_a_bitrate_that_nobody_counted_has_no_rank(tmp_path: Path) -> None:
