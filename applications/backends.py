@@ -281,6 +281,11 @@ _ROWS = (
         "a chat of a server: OpenAI's chat completions with sound, vLLM, llama.cpp, Gemini; a file describes it",
         model=OWN_FILE,
     ),
+    BackendEntry(
+        "answers", ("chat",), f"{_ROOT}.understanding.chats.answers_file:AnswersFile", "",
+        "answers that were given elsewhere, as JSON lines: probe --questions DIR, then probe --answers FILE",
+        model=OWN_FILE,
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),

@@ -91,6 +91,13 @@ class Sound(NamedTuple):
     """What a chat is asked, in which audio parts stand for ``samples``; empty for other backends."""
     options: tuple[str, ...] = ()
     """Answers to choose from, for a chat that looks at nothing else; a large one reads them in the messages."""
+    sha256: str = ""
+    """Of a resynthesis, over its 24-bit samples; '' for a reference."""
+
+    @property
+    def side(self) -> Side:
+        """Whether it is the reference or its resynthesis."""
+        return "resynthesis" if self.sha256 else "reference"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Role = Literal["system", "user", "assistant"]
 
@@ -43,3 +43,14 @@ class Prompt(NamedTuple):
 def digest(messages: tuple[Message, ...]) -> str:
     """Return the SHA-256 (hex) of rendered messages."""
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()
+
+
+def as_data(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
+    """Return rendered messages for JSON, in the form of a prompt's file."""
+    return [
+        {
+            "role": of.role,
+            "contents": [{"type": "text", "value": p.text} if p.kind == "text" else {"type": p.kind} for p in of.parts],
+        }
+        for of in messages
+    ]

@@ -85,12 +85,11 @@ def _print(trial: Trial, answer: str | None, measure: str) -> None:
 
 
 def _as_data(key: str, trial: Trial) -> dict[str, Any]:
+    from codec_superb.applications.task_definitions.messages import as_data
+
     return {
         "key": key,
-        "messages": [
-            {"role": of.role, "contents": [{"type": part.kind, "value": part.text} for part in of.parts]}
-            for of in trial.messages
-        ],
+        "messages": as_data(trial.messages),
         "right": list(trial.truth),
         "options": list(trial.options),
         "steps": [{"name": name, "answer": text} for name, text in trial.steps],

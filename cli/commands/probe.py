@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from codec_superb.cli.options import (
     RunsArgument,
     TasksOption,
     WorkersOption,
+    plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
 from codec_superb.cli.selection import application_names
@@ -42,6 +44,12 @@ def command(
         float | None,
         typer.Option(min=0.0, help="Money that servers may cost in this call; then it ends and can be resumed."),
     ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Answers that a chat gave elsewhere, JSON lines; asks nobody.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write questions and sounds for a chat elsewhere; asks nobody.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Probe runs: evaluate recognisers, verifiers and quality predictors on the resyntheses and references."""
@@ -58,9 +66,13 @@ def command(
     names = application_names(application)
     if not names and not tasks:
         raise typer.BadParameter("expected --application NAME, such as --application asr,asv,quality")
+    if questions is not None:
+        _write_questions(runs, questions, names, tasks or (), as_json=as_json)
+        return
+    backends = [*(backend or ()), *([f"answers:{answers}"] if answers else ())]
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
-            runs, applications=names, backends=backend or (), tasks=tasks or (), weights=weights, device=device,
+            runs, applications=names, backends=backends, tasks=tasks or (), weights=weights, device=device,
             overwrite=overwrite, budget=budget, judge=judge, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
@@ -72,3 +84,17 @@ def command(
         for said in (*short_notes(figures), *(ultra_notes(figures) if "ultra" in names else ())):
             note(said)
     raise typer.Exit(exit_code(outcomes))
+
+
+def _write_questions(
+    runs: Sequence[Path], folder: Path, applications: Sequence[str], tasks: Sequence[Path], *, as_json: bool
+) -> None:
+    from codec_superb.pipeline.importing.questions import FILE, write_questions
+
+    with TerminalProgress() as progress:
+        done = write_questions(runs, folder, applications=applications, tasks=tasks, progress=progress)
+    if as_json:
+        print_json(done._asdict())
+    else:
+        print(f"{done.lines} questions about {done.sounds} sounds: {plain_path(folder / FILE)}")
+        note("add model and answer to each line, then: codec-superb probe RUNS … --answers FILE")
