@@ -49,6 +49,7 @@ EXPECTED = {
     "speech_hsk": "data/hsk*-*.parquet",
     "ravdess": "Actor_*",
     "stamps": "tuxpaint-stamps-default_*_all.deb",
+    "phone_prompts": "asterisk-core-sounds-en-wav_*_all.deb",
     "svq_en_us": "Parquet files with the columns utt_id, locale and waveform",
 }
 
