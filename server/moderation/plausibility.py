@@ -17,6 +17,7 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
+from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.names.claims import name_warnings
@@ -70,6 +71,9 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
     warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
+    warnings += [
+        _warning("application", where, text, holds=True) for where, text in measurement_doubts(session, submission)
+    ]
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         near = found.get((row.category, row.dataset), ())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.server.board import make_submission
+from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
 
 from codec_superb.pipeline.submission.findings import UNUSUAL
@@ -215,3 +215,40 @@ def test_a_name_of_somebody_else(database: Database) -> None:
         "owner", "the name own_12k belongs to ann, this file came from bob", True,
     )  # fmt: skip
     assert "an anonymous upload" in warned(database, "own_12k", owner=None)[0]["text"]
+
+
+class TestApplications:
+    """What does not depend on the codec is what others found with the same model."""
+
+    @pytest.mark.parametrize(
+        ("told", "text"),
+        [
+            ({"left_out": 6}, "6 clips without a label, 2 in results of others"),
+            ({"words": 900}, "900 words in the labels, 400 in results of others"),
+            ({"ceiling": 9.0}, "9.0 on the originals, 4.0 in results of others with the same model"),
+            ({}, ""),
+            ({"ceiling": 4.4}, ""),
+            ({"ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
+        ],
+    )
+    def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
+        """Clips cannot be chosen by their labels; another model is another measurement, and is ranked apart."""
+        with database.transaction(write=True) as session:
+            for codec, owner in (("opus_6k", "ann"), ("opus_16k", "ann"), ("opus_24k", "bob")):
+                make_submission(session, codec, 12.0, owner=owner, applications=[Probed("asr_wer_pct", 8.0, 4.0)])
+        probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
+        found = warned(database, owner="mallory", applications=[probed])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == (
+            [("application", f"asr_wer_pct: {text}", True)] if text else []
+        )
+
+    def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:
+        """Ten results of one account are one vote against a verified and another account's; its own are none."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 3.0, 4.0, left_out=9)
+        with database.transaction(write=True) as session:
+            make_submission(session, "opus_6k", owner="ann", status="verified", applications=[honest])
+            make_submission(session, "opus_9k", owner="bob", applications=[honest])
+            for number in range(4):
+                make_submission(session, f"opus_{16 + number}k", owner="mallory", applications=[forged])
+        assert warned(database, owner="carl", applications=[honest]) == []
+        assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["application"]
