@@ -137,16 +137,13 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
 def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
 
-    Every verified codec and every one of a paper counts as a sender: one account with many codecs of its own would
-    otherwise decide what is ranked, and take all others out of it.
+    One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it.
     """
     combinations = frame.combinations(key)
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     senders: list[set[str]] = [set() for _ in combinations.datasets]
     for position in np.flatnonzero(passed).tolist():
-        entry = frame.entries[position]
-        counted_once = entry.submitter if entry.source == "self-reported" else f"{entry.source}:{entry.codec}"
-        senders[combinations.numbers[position]].add(counted_once)
+        senders[combinations.numbers[position]].add(frame.entries[position].sender)
     present = [
         (-len(senders[i]), -counts[i], -len(names), names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]

@@ -27,6 +27,7 @@ from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.exports import flat_rows
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.figures.rate import hover_text
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report.columns import rate_note
@@ -379,3 +380,5 @@ def test_one_account_does_not_decide_what_is_ranked(database: Database) -> None:
     for chosen in ({}, {"metric": "asr_wer_pct", "dataset": "mini"}):
         ranked = {row.result.codec for row in view(board, **chosen).rows if row.result.rank}
         assert ranked == {"opus_24k", "opus_12k"}
+    assert most_sent([("theirs", "mallory")] * 4 + [("ours", "ann"), ("ours", "bob")]) == "ours"
+    assert most_sent([("first", ""), ("second", ""), ("second", "")]) == "second"
