@@ -36,10 +36,10 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
         voter = identity if status == "verified" else ("account", account)
         for key, figure in _figures({"datasets": datasets, "applications": applications}).items():
             votes[key].setdefault(voter, figure)
-    for key, figure in sorted(own.items()):
-        dataset, name, _ = key
-        for text in _differences(figure, list(votes[key].values())):
-            yield dataset, f"{name}: {text}"
+    found = (
+        (key[0], text) for key, figure in sorted(own.items()) for text in _differences(figure, [*votes[key].values()])
+    )
+    yield from dict.fromkeys(found)  # all figures of a probe have the same clips
 
 
 def _others(submission: Submission) -> Any:
@@ -77,7 +77,7 @@ def _differences(own: Figure, others: Sequence[Figure]) -> Iterator[str]:
         return
     usual = Counter(other["left_out"] for other in others).most_common(1)[0][0]
     if own["left_out"] != usual:
-        yield f"{own['left_out']} clips without a label, {usual} in results of others"
+        yield f"{own['probe']}: {own['left_out']} clips without a label, {usual} in results of others"
         return
     others = [other for other in others if other["n"] == own["n"] and not other["failed"]]
     if own["failed"] or not others:
@@ -85,11 +85,13 @@ def _differences(own: Figure, others: Sequence[Figure]) -> Iterator[str]:
     for unit in ("words", "characters"):
         said = Counter(other["totals"].get(unit) for other in others).most_common(1)[0][0]
         if own["totals"].get(unit) != said:
-            yield f"{own['totals'].get(unit, 0):g} {unit} in the labels, {said or 0:g} in results of others"
+            told = own["totals"].get(unit, 0)
+            yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} in results of others"
     ceiling = own["reference"]["value"]
     if ceiling is not None and 2 * sum(_is_near(ceiling, other["reference"]) for other in others) < len(others):
         usual = sorted(other["reference"]["value"] or 0.0 for other in others)[len(others) // 2]
-        yield f"{significant(ceiling)} on the originals, {significant(usual)} in results of others with the same model"
+        told = f"{significant(ceiling)} on the originals, {significant(usual)} in results of others with the same model"
+        yield f"{own['figure']}: {told}"
 
 
 def _asked(figure: Figure) -> int:

@@ -17,6 +17,8 @@ _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
 CROWD = 10
 """Codecs that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
+MOST_TWINS = 5
+"""Codecs with the same values that are named."""
 _ROUNDING = 1.001
 """Margin of the band in SQL; the exact comparison at its ends is done in Python."""
 
@@ -88,6 +90,35 @@ def _next_above(
             known.add(other.codec)
             found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
     return found
+
+
+def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Name the codecs of other accounts with the same values to the last digit, by category and dataset.
+
+    No two codecs have one score, a mean over clips and metrics, unless they return the same sound.
+    """
+    own = {(row.category, row.dataset): row for row in submission.results if row.dataset and row.score is not None}
+    if submission.custom or submission.condition or not own:
+        return {}
+    statement = (
+        select(Result.category, Result.dataset, Result.score, Result.metrics, Codec.name)
+        .join(Submission, Result.submission_id == Submission.id)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(COUNTED, Submission.codec_id != submission.codec_id)
+        .where(Submission.account_id.is_distinct_from(submission.account_id))
+        .where(Result.dataset != "", Result.score.in_(sorted({row.score for row in own.values()})))
+        .order_by(Codec.name)
+    )
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for category, dataset, score, metrics, codec in session.execute(statement):
+        row = own.get((category, dataset))
+        if row is not None and row.score == score and _means(row.metrics) == _means(metrics):
+            found[category, dataset].append(codec)
+    return {key: list(dict.fromkeys(codecs))[:MOST_TWINS] for key, codecs in found.items()}
+
+
+def _means(metrics: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
+    return {key: estimate["mean"] for key, estimate in metrics.items()}
 
 
 class _Other(NamedTuple):
