@@ -80,7 +80,7 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         if (same := twins.get((row.category, row.dataset))) and not _is_exact(row):
-            text = f"has every value of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
+            text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
             warnings.append(_warning("copied", where, text, holds=True))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
