@@ -23,10 +23,10 @@ def title_fault(title: str, limit: int = TITLE_LIMIT) -> tuple[str, str] | None:
     hidden = next((letter for letter in title if not _is_visible(letter)), None)
     marks = _longest_stack(title)
     rules = (
-        (not title.strip(), "a title with letters", "a blank one"),
+        (not title.strip(), "a text with letters", "a blank one"),
         (len(title) > limit, f"at most {limit} characters", f"{len(title)}"),
         (bool(hidden), "one line of visible characters and plain spaces", f"{_name(hidden)} in {title!a}"),
-        (title.split(" ") != title.split(), "a title without spaces at its ends or two in a row", f"{title!a}"),
+        (title.split(" ") != title.split(), "a text without spaces at its ends or two in a row", f"{title!a}"),
         (marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {title!a}"),
         (title != unicodedata.normalize("NFC", title), "text composed as Unicode's form NFC has it", f"{title!a}"),
     )
