@@ -77,8 +77,6 @@ def _faults_of(info: ProbeInfo, definition: TaskDefinition) -> Iterator[Fault]:
     except TaskError as error:
         yield Fault(info.probe, "a definition that this version can read", str(error))
         return
-    if not definition.task.title.isprintable():
-        yield Fault(info.probe, "a title of printable letters", repr(definition.task.title))
     keys = [key_of(definition, own=own) for own in (True, False)]
     if info.probe not in keys:
         yield Fault(info.probe, f"the key of its definition, {keys[1]}", info.probe)

@@ -54,7 +54,7 @@ class Settings(BaseSettings):
     check_workers: int = Field(default=1, ge=1)
     """Submissions checked at the same time."""
     uploads_per_hour: int = Field(default=60, ge=1)
-    """Uploads per token, and per address without one."""
+    """Uploads per token, and per address without one; ten seconds of checking count as one more."""
     logins_per_hour: int = Field(default=20, ge=1)
     """Wrong tokens per address and beginning of the token, ten times as many per address; a valid one always passes."""
     computations_per_minute: int = Field(default=120, ge=1)

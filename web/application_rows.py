@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.web.rows import ApplicationRow, ProbeModel
+
+Kind = TypeVar("Kind", bound=Hashable)
+
+
+def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
+    """Return the kind that most senders have, among those the one most often found, then the first; of at least one.
+
+    One sender with many codecs would otherwise decide which model is shown.
+    """
+    senders: dict[Kind, list[str]] = {}
+    for kind, sender in found:
+        senders.setdefault(kind, []).append(sender)
+    return max(senders, key=lambda kind: (len(set(senders[kind])), len(senders[kind])))
 
 
 def application_rows(

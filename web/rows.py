@@ -227,6 +227,8 @@ class ApplicationRow:
     """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
     short: int = 0
     """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
+    sender: str = ""
+    """Who counts once where the model is chosen that most have; '' where nobody sends results."""
 
     @property
     def value(self) -> Estimate:

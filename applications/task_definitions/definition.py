@@ -25,7 +25,11 @@ Group = Literal[
 ]  # fmt: skip
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
 Text = Annotated[str, Field(min_length=1, max_length=65_536)]
-Argument = str | int | float | bool | tuple[str, ...]
+Argument = (
+    str | int | float | bool
+    | Annotated[tuple[str, ...], BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given)]
+)  # fmt: skip
+"""A list is a tuple in strict JSON too: :func:`_use` has made Python of it by then, where pydantic tells them apart."""
 
 
 def _use(written: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -84,64 +85,43 @@ def add(
         raise typer.Exit(FAULTS)
 
 
-@app.command("accept")
-def accept(
-    submission: IdArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    storage: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Publish what is pending or held; with a reason, publish again what was withdrawn."""
-    _decide(submission, "accept", reason, database, storage, as_json=as_json)
+def _with_reason(decision: Decision) -> Callable[..., None]:
+    def decided(
+        submission: IdArgument, reason: NeededReason, database: DatabaseOption = None, storage: StorageOption = None,
+        as_json: JsonOption = False,
+    ) -> None:  # fmt: skip
+        _decide(submission, decision, reason, database, storage, as_json=as_json)
+
+    return decided
 
 
-@app.command("reject")
-def reject(
-    submission: IdArgument,
-    reason: NeededReason,
-    database: DatabaseOption = None,
-    storage: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Turn down what is pending or held."""
-    _decide(submission, "reject", reason, database, storage, as_json=as_json)
+def _with_or_without(decision: Decision) -> Callable[..., None]:
+    def decided(
+        submission: IdArgument, reason: ReasonOption = "", database: DatabaseOption = None,
+        storage: StorageOption = None, as_json: JsonOption = False,
+    ) -> None:  # fmt: skip
+        _decide(submission, decision, reason, database, storage, as_json=as_json)
+
+    return decided
 
 
-@app.command("hold")
-def hold(
-    submission: IdArgument,
-    reason: NeededReason,
-    database: DatabaseOption = None,
-    storage: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Take what is public off the board until somebody decides again."""
-    _decide(submission, "hold", reason, database, storage, as_json=as_json)
+def _add_decisions() -> None:
+    told: tuple[tuple[Decision, Callable[[Decision], Callable[..., None]], str], ...] = (
+        (
+            "accept",
+            _with_or_without,
+            "Publish what is pending or held; with a reason, publish again what was withdrawn.",
+        ),
+        ("reject", _with_reason, "Turn down what is pending or held."),
+        ("hold", _with_reason, "Take what is public off the board until somebody decides again."),
+        ("verify", _with_or_without, "Mark what is self-reported or held as run again by the maintainers."),
+        ("withdraw", _with_reason, "Take back what is public; its file and its history stay."),
+    )
+    for decision, made, text in told:
+        app.command(decision, help=text)(made(decision))
 
 
-@app.command("verify")
-def verify(
-    submission: IdArgument,
-    reason: ReasonOption = "",
-    database: DatabaseOption = None,
-    storage: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Mark what is self-reported or held as run again by the maintainers."""
-    _decide(submission, "verify", reason, database, storage, as_json=as_json)
-
-
-@app.command("withdraw")
-def withdraw(
-    submission: IdArgument,
-    reason: NeededReason,
-    database: DatabaseOption = None,
-    storage: StorageOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Take back what is public; its file and its history stay."""
-    _decide(submission, "withdraw", reason, database, storage, as_json=as_json)
+_add_decisions()
 
 
 def _added(files: list[Path], account: str, verified: str | None, settings: Settings) -> list[dict[str, Any]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from codec_superb.applications.probe import SIDES, Fault, KeptClip, KeptFrames, Probe
 from codec_superb.applications.received import is_shipped, task_faults
-from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.results import ProbeInfo, RemoteAnswers
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, ProbeValue
 from codec_superb.plugins import load
 
@@ -18,7 +19,13 @@ _AGAIN = "probe the runs again with this version, then pack; rows are not edited
 _MOST_SETTINGS = 100
 _LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
+_NAME_LIMIT = 200
+"""Characters of the name of a model; a publisher's and its own have some 60."""
+_SERVED = "chat:"
+"""What the name of a model behind an address begins with; its weights are in nobody's hands."""
+_CURRENCY = re.compile(r"([A-Z]{3})?")
+_MOST_STATES = 100
+"""States of a server's model that one run may have met."""
 
 Declared = Mapping[str, ProbeInfo]
 Frames = Mapping[tuple[str, str, str], FramesRow]
@@ -46,7 +53,7 @@ def check_probes(
 def check_tasks(submission: Submission, findings: Findings) -> bool:
     """Check the definitions of tasks before anything is read by them, and return whether it may be."""
     infos = [info for dataset in submission.datasets for info in dataset.probes]
-    faults = task_faults(infos)
+    faults = [*task_faults(infos), *_unreadable(infos)]
     for fault in faults:
         findings.add(f"{SUBMISSION_NAME}: the task {fault.place}", fault.expected, fault.got, _AGAIN)
     for info in {} if faults else {info.probe: info for info in infos if not is_shipped(info)}.values():
@@ -54,6 +61,16 @@ def check_tasks(submission: Submission, findings: Findings) -> bool:
             told = f"{info.definition.task.title}, {info.version}, answered by {info.backend}"
             findings.note(f"{info.probe}: a custom task ({told}): shown, never ranked")
     return not faults
+
+
+def _unreadable(infos: Iterable[ProbeInfo]) -> Iterator[Fault]:
+    """Find titles and versions of tasks that a page cannot show in their place."""
+    for info in {info.probe: info for info in infos if info.definition is not None and not is_shipped(info)}.values():
+        assert info.definition is not None
+        task = info.definition.task
+        for name, text in (("title", task.title), ("version", task.version)):
+            if fault := title_fault(text):
+                yield Fault(f"{info.probe}: {name}", *fault)
 
 
 def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
@@ -72,8 +89,32 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
     for name, value in info.settings.items():
         if not isinstance(value, str) and not abs(value) <= _LARGEST:
             findings.add(f"{where}.settings.{name}", f"a number of at most {_LARGEST:g}", value, _AGAIN)
-    if not info.backend:
-        findings.add(f"{where}.backend", "the name of the model that answered", "none", _AGAIN)
+    _check_models(info, where, findings)
+
+
+def _check_models(info: ProbeInfo, where: str, findings: Findings) -> None:
+    """Check the names of those who answered and judged, and what is said of a server's answers."""
+    names = {"backend": info.backend, "settings.judge": info.settings.get("judge")}
+    for place, name in names.items():
+        if name is not None and (fault := title_fault(str(name), _NAME_LIMIT)):
+            findings.add(f"{where}.{place}", f"the name of a model, {fault[0]}", fault[1], _AGAIN)
+    if (info.remote is not None) != info.backend.startswith(_SERVED):
+        expected = f"what is known of a server's answers, where the model's name begins with {_SERVED}, and only there"
+        findings.add(f"{where}.remote", expected, f"{'some' if info.remote else 'none'}, of {info.backend}", _AGAIN)
+    if info.remote is not None:
+        _check_remote(info.remote, f"{where}.remote", findings)
+
+
+def _check_remote(remote: RemoteAnswers, where: str, findings: Findings) -> None:
+    rules = (
+        ("answers", remote.answers, 0 <= remote.answers <= _LARGEST, "a count"),
+        ("cost", remote.cost, 0 <= remote.cost <= _LARGEST, "what the answers cost, 0 or more"),
+        ("currency", remote.currency, _CURRENCY.fullmatch(remote.currency), "three capital letters, or nothing"),
+        ("fingerprints", len(remote.fingerprints), len(remote.fingerprints) <= _MOST_STATES, f"at most {_MOST_STATES}"),
+    )  # fmt: skip
+    for name, got, fits, expected in rules:
+        if not fits:
+            findings.add(f"{where}.{name}", expected, got, _AGAIN)
 
 
 def _check_row(row: ClipRow, declared: Declared, frames: Frames, findings: Findings) -> None:

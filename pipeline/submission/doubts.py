@@ -25,6 +25,8 @@ _BEST_SLACK = 1e-4
 _BEST = {"pesq": 4.6438, "pesq_c2": 4.6438}
 _LENGTHS = 1.2
 """Ratio of the longest clip to the shortest from which on equal numbers of bits or seconds say something."""
+FAILED_CLIPS, FAILED_SHARE = 3, 0.1
+"""Clips with a resynthesis that a probe may fail on without a question; more of them would choose among the clips."""
 _SAME_TIME = 1e-9
 """Relative difference of times that were computed from a length and not measured."""
 
@@ -61,6 +63,7 @@ def _of_group(rows: Rows, submission: Submission, *, batched: bool) -> Iterator[
         yield from _times(rows)
     if submission.codec.frame_bits is None and submission.codec.bit_source == "measured":
         yield from _equal_bits(rows)
+    yield from _unanswered(rows)
 
 
 def _perfect(values: Values) -> Iterator[str]:
@@ -134,6 +137,15 @@ def _equal_bits(rows: Rows) -> Iterator[str]:
     sizes = {row.bits for row in rows if row.tokens is None}
     if len(sizes) == 1 and None not in sizes and _differ_in_length(rows):
         yield f"{next(iter(sizes))} bits for every clip, however long it is"
+
+
+def _unanswered(rows: Rows) -> Iterator[str]:
+    """Doubt a probe that failed on many clips whose sound is there: the others are in its figures alone."""
+    for key in sorted({key for row in rows for key in row.probes}):
+        asked = [row.probes[key] for row in rows if key in row.probes and row.probes[key].status != "left_out"]
+        failed = sum(entry.status == "failed" for entry in asked)
+        if failed > max(FAILED_CLIPS, FAILED_SHARE * len(asked)):
+            yield f"{key} failed on {failed} of {len(asked)} resyntheses: its figures are of the others"
 
 
 def _differ_in_length(rows: Rows) -> bool:

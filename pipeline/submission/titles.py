@@ -1,4 +1,4 @@
-"""What a codec's title may be on a board: one line of visible text that keeps to its own row."""
+"""What a title or a name may be on a board: one line of visible text that keeps to its own row."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ _UNSEEN = frozenset(
 Default_Ignorable_Code_Point), and the empty pattern of Braille."""
 
 
-def title_fault(title: str) -> tuple[str, str] | None:
-    """Return what is expected of a title and what came, where it cannot be shown; None where it can."""
+def title_fault(title: str, limit: int = TITLE_LIMIT) -> tuple[str, str] | None:
+    """Return what is expected of a title and what came, where it cannot be shown; None where it can.
+
+    ``limit`` is its length in characters; names of models have a longer one.
+    """
     hidden = next((letter for letter in title if not _is_visible(letter)), None)
     marks = _longest_stack(title)
     rules = (
-        (not title.strip(), "a title with letters", "a blank one"),
-        (len(title) > TITLE_LIMIT, f"at most {TITLE_LIMIT} characters", f"{len(title)}"),
+        (not title.strip(), "a text with letters", "a blank one"),
+        (len(title) > limit, f"at most {limit} characters", f"{len(title)}"),
         (bool(hidden), "one line of visible characters and plain spaces", f"{_name(hidden)} in {title!a}"),
-        (title.split(" ") != title.split(), "a title without spaces at its ends or two in a row", f"{title!a}"),
+        (title.split(" ") != title.split(), "a text without spaces at its ends or two in a row", f"{title!a}"),
         (marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {title!a}"),
         (title != unicodedata.normalize("NFC", title), "text composed as Unicode's form NFC has it", f"{title!a}"),
     )

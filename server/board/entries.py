@@ -99,6 +99,11 @@ class BoardEntry:
         return self.bit_source == "measured"
 
     @property
+    def sender(self) -> str:
+        """Who counts once where what most have is chosen: an account; each verified or published codec by itself."""
+        return self.submitter if self.source == "self-reported" else f"{self.source}:{self.codec}"
+
+    @property
     def lossless(self) -> bool:
         """Whether it returns its input exactly."""
         return self.kind == "lossless"

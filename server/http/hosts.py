@@ -52,9 +52,16 @@ def _expected(settings: Settings) -> str | None:
 
 
 def host_name(host: str) -> str:
-    """Return a header's host in lower case without its port, and an IPv6 address without its brackets (RFC 3986)."""
-    bracketed, _, _ = host.removeprefix("[").partition("]")
-    return (bracketed if host.startswith("[") or host.count(":") > 1 else host.partition(":")[0]).lower()
+    """Return a header's host in lower case without its port, and an IPv6 address without its brackets (RFC 3986).
+
+    '' where something else than a port follows it, such as ``:8000@elsewhere``.
+    """
+    bracketed, _, behind = host.removeprefix("[").partition("]")
+    if host.startswith("[") or host.count(":") > 1:
+        name, port = bracketed, behind.removeprefix(":")
+    else:
+        name, _, port = host.partition(":")
+    return name.lower() if not port or port.isdecimal() else ""
 
 
 def is_loopback(host: str) -> bool:

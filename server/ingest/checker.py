@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,8 +29,8 @@ from codec_superb.server.settings import PREFIX, Settings
 _LOG = get_logger(__name__)
 MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check; further ones are refused with Unavailable."""
-SLOT_TIMEOUT_S = 60.0
-"""Seconds an upload waits for its check to begin."""
+SLOT_TIMEOUT_S = 30.0
+"""Seconds an upload waits for its check to begin, beyond those that one check may take."""
 START_TIMEOUT_S = 60.0
 """Seconds the fork server may take to import everything on a busy machine."""
 _MARGIN = 5.0
@@ -45,6 +45,7 @@ class Checker:
         """Start the fork server, which gets ready while the service begins to answer."""
         self._settings = settings
         self._slots = anyio.Semaphore(settings.check_workers)
+        self._turns: dict[str, anyio.Semaphore] = {}
         self._lock = threading.Lock()
         self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings)
         _LOG.info("checks of submissions", confined_by=str(offered()))
@@ -55,23 +56,35 @@ class Checker:
         return None if self._fork_server is None else self._fork_server.pid
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
+    async def slot(self, who: str) -> AsyncIterator[None]:
+        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long.
+
+        A sender's files wait for each other in front of the queue, so that one with many leaves a worker to the others,
+        or, where there is only one, every second turn.
+        """
         busy = Unavailable(
             f"expected a free worker, got {self._settings.check_workers} that are busy; try again in half a minute",
             headers={"Retry-After": "30"},
         )
         if self._slots.statistics().tasks_waiting >= MAX_WAITING_UPLOADS:
             raise busy
-        try:
-            with anyio.fail_after(SLOT_TIMEOUT_S):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise busy from None
-        try:
+        turn = self._turns.setdefault(who, anyio.Semaphore(max(1, self._settings.check_workers - 1)))
+        async with AsyncExitStack() as held:
+            try:
+                with anyio.fail_after(SLOT_TIMEOUT_S + self._settings.check_seconds):
+                    for of in (turn, self._slots):
+                        await of.acquire()
+                        held.callback(of.release)
+            except TimeoutError:
+                raise busy from None
+            finally:
+                self._forget_others(who)
             yield
-        finally:
-            self._slots.release()
+
+    def _forget_others(self, who: str) -> None:
+        """Keep the turns of senders whose files wait or are checked."""
+        whole = max(1, self._settings.check_workers - 1)
+        self._turns = {name: turn for name, turn in self._turns.items() if name == who or turn.value < whole}
 
     def check(self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True) -> Checked:
         """Check a file in a child process and return the outcome; blocks until the child has ended.

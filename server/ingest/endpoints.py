@@ -55,6 +55,6 @@ async def upload(request: Request, response: Response) -> Receipt:
     count_upload(request, caller)
     with places_of(request.app).hold(sender(request, caller), known=not caller.anonymous):
         async with receive(request, settings) as received:
-            receipt, new = await ingest(request.app, received, caller)
+            receipt, new = await ingest(request, received, caller)
     response.status_code = 201 if new else 200
     return receipt

@@ -54,7 +54,7 @@ async def _take(request: Request) -> tuple[Receipt, bool]:
             place.belongs_to(sender(request, caller), known=not caller.anonymous)
 
         async with receive(request, settings, admit) as received:
-            return await ingest(request.app, received, caller)
+            return await ingest(request, received, caller)
 
 
 def _page(

@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Any
 
+import anyio
 from anyio.to_thread import run_sync
-from fastapi import FastAPI
+from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -26,6 +27,8 @@ from codec_superb.server.names.claims import check_names, claim_codec, claim_pub
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
+from codec_superb.server.people.limits import sender
+from codec_superb.server.people.rate_counters import count_checking
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import hold_off_cleaning, move_in
 
@@ -39,14 +42,14 @@ def check_permission(settings: Settings, caller: Identity) -> None:
         caller.require("submit")
 
 
-async def ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
+async def ingest(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
     """Check and store a received file; return its receipt and whether it is new.
 
     Raises Refused with all problems, Conflict for a name of another account, Unavailable when all workers are busy.
     """
-    counted = meters(app)
+    counted = meters(request.app)
     try:
-        answer, new = await _ingest(app, upload, caller)
+        answer, new = await _ingest(request, upload, caller)
     except Exception as error:
         refused = isinstance(error, ServerError) and error.status < HTTPStatus.INTERNAL_SERVER_ERROR
         counted.upload("refused" if refused else "failed")
@@ -55,7 +58,8 @@ async def ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receip
     return answer, new
 
 
-async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
+async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
+    app, who = request.app, sender(request, caller)
     settings: Settings = app.state.settings
     database: Database = app.state.database
     checker: Checker = app.state.checker
@@ -64,9 +68,13 @@ async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Recei
         return known, False
     async with AsyncExitStack() as turn:
         with meters(app).waiting():
-            await turn.enter_async_context(checker.slot())
-        with meters(app).checking():
-            checked = await run_sync(check, database, checker, upload)
+            await turn.enter_async_context(checker.slot(who))
+        began = anyio.current_time()
+        try:
+            with meters(app).checking():
+                checked = await run_sync(check, database, checker, upload)
+        finally:
+            count_checking(request, who, anyio.current_time() - began)
     return await run_sync(store, database, settings, upload, checked, caller)
 
 

@@ -135,14 +135,23 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
 
 
 def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
-    """Choose the combination of datasets that most codecs have; in a tie the larger, then the first by name."""
+    """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
+
+    One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it.
+    """
     combinations = frame.combinations(key)
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
-    present = [(-counts[i], -len(names), names, i) for i, names in enumerate(combinations.datasets) if counts[i]]
+    senders: list[set[str]] = [set() for _ in combinations.datasets]
+    for position in np.flatnonzero(passed).tolist():
+        senders[combinations.numbers[position]].add(frame.entries[position].sender)
+    present = [
+        (-len(senders[i]), -counts[i], -len(names), names, i)
+        for i, names in enumerate(combinations.datasets) if counts[i]
+    ]  # fmt: skip
     if not present:
         return -1, ()
     chosen = min(present)
-    return chosen[3], chosen[2]
+    return chosen[4], chosen[3]
 
 
 def reason_without_rank(ranked: Ranked, position: int) -> str:

@@ -124,7 +124,7 @@ def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> s
     What they say about themselves is kept where the test asks and the answer is one of those offered. Raises Conflict
     for a test that is not open, or full.
     """
-    must_be_open(test)
+    _hold_open(session, test)
     settings = settings_of(test)
     started, _ = repository.counts(session, test.id)
     if started >= settings.participants:
@@ -143,6 +143,16 @@ def draw_seed() -> int:
 def hashed(token: str) -> str:
     """Hash a participant's token; with 192 random bits it needs neither salt nor a slow hash."""
     return sha256(token.encode()).hexdigest()
+
+
+def _hold_open(session: Session, test: ListeningTest, *, shared: bool = False) -> None:
+    """Raise Conflict unless people can take part, and let nobody close the test until this transaction ends.
+
+    Results are kept from when it is closed: an answer of that moment would be in the ratings and not in them. Those who
+    begin wait for each other, unless ``shared``, so that no more of them begin than the test takes.
+    """
+    session.refresh(test, ["state"], with_for_update={"read": shared})
+    must_be_open(test)
 
 
 def must_be_open(test: ListeningTest) -> None:
@@ -204,7 +214,7 @@ def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> Non
 
     Raises Conflict for a test that is not open, BadRequest for an answer that is not whole, or to a later question.
     """
-    must_be_open(stands.test)
+    _hold_open(session, stands.test, shared=True)
     number = fields.get("trial", "")
     place = int(number) - 1 if number.isascii() and number.isdecimal() and len(number) < 5 else -1  # noqa: PLR2004
     if not 0 <= place <= stands.place or place >= len(stands.trials):

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Executable, or_, select
+from sqlalchemy import Executable, and_, or_, select
 from sqlalchemy.orm import Session
 
+from codec_superb.metrics.table import CATEGORIES, overall_metrics
 from codec_superb.server.database.models import COUNTED, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
 
@@ -17,6 +18,11 @@ _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
 CROWD = 10
 """Codecs that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
+FEWEST_EQUAL, NEAR = 2, 0.005
+"""Means of metrics that are no accident, and how far from a score results are looked at."""
+_MOST_READ = 5_000
+MOST_TWINS = 5
+"""Codecs with the same values that are named."""
 _ROUNDING = 1.001
 """Margin of the band in SQL; the exact comparison at its ends is done in Python."""
 
@@ -88,6 +94,45 @@ def _next_above(
             known.add(other.codec)
             found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
     return found
+
+
+def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Name the codecs of other accounts that have half of the score's means to the last digit, by category and dataset.
+
+    No two codecs have one mean over clips of several metrics, unless they return the same sound.
+    """
+    own = {(row.category, row.dataset): row for row in submission.results if row.dataset and row.score is not None}
+    if submission.custom or submission.condition or not own:
+        return {}
+    near = [
+        and_(
+            Result.category == row.category, Result.dataset == row.dataset,
+            Result.score.between(row.score - NEAR, row.score + NEAR),
+        )
+        for row in own.values() if row.score is not None
+    ]  # fmt: skip
+    statement = (
+        select(Result.category, Result.dataset, Result.metrics, Codec.name)
+        .join(Submission, Result.submission_id == Submission.id)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(COUNTED, Submission.codec_id != submission.codec_id)
+        .where(Submission.account_id.is_distinct_from(submission.account_id))
+        .where(or_(*near))
+        .order_by(Codec.name)
+        .limit(_MOST_READ)
+    )
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for category, dataset, metrics, codec in session.execute(statement):
+        means = _means(category, own[category, dataset].metrics)
+        equal = len(means.items() & _means(category, metrics).items())
+        if equal >= FEWEST_EQUAL and 2 * equal >= len(means):
+            found[category, dataset].append(codec)
+    return {key: list(dict.fromkeys(codecs))[:MOST_TWINS] for key, codecs in found.items()}
+
+
+def _means(category: str, metrics: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    keys = next(overall_metrics(known) for known in CATEGORIES if known == category)
+    return {key: mean for key in keys if (mean := metrics.get(key, {}).get("mean")) is not None}
 
 
 class _Other(NamedTuple):

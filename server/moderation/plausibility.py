@@ -17,7 +17,8 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, neighbours_of
+from codec_superb.server.moderation.measurements import measurement_doubts
+from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
@@ -50,6 +51,8 @@ SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
+FASTEST = 1e-6
+"""Seconds of computing for a second of sound that nothing takes: to copy the samples alone takes ten times as long."""
 COMPRESSION = 5.0
 """Largest ratio of a lossless codec to 16-bit PCM without a question; FLAC on the speech of ``mini`` has 2.6."""
 EXACT = 1e-6
@@ -70,8 +73,15 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
     warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
+    warnings += [
+        _warning("application", where, text, holds=True) for where, text in measurement_doubts(session, submission)
+    ]
+    twins = {} if card.kind == "lossless" else twins_of(session, submission)
     for row in rows:
         where = f"{row.dataset}, {row.category}"
+        if (same := twins.get((row.category, row.dataset))) and not _is_exact(row):
+            text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
+            warnings.append(_warning("copied", where, text, holds=True))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
             warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]
@@ -184,17 +194,18 @@ def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnin
 
 
 def _speed(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of encoding or decoding times of zero: not measured, or nothing was computed."""
+    """Warn of encoding or decoding times of zero or nearly so: not measured, or nothing was computed."""
     for name, factor in (("encoding", row.encode_rtf), ("decoding", row.decode_rtf)):
-        if factor is not None and factor <= 0:
-            yield "speed", f"{name} took 0 s: it was not measured, or not done"
+        if factor is not None and factor < FASTEST:
+            told = f"{name} took {factor:.2g} s for a second of sound"
+            yield "speed", f"{told}: it was not measured, or not done"
 
 
 def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a codec that is exact and does not call itself lossless."""
-    distance = _distance(row)
-    if card.kind != "lossless" and distance is not None and distance <= EXACT:
-        yield "exact", f"a {card.kind} codec returned its input exactly: the STFT distance is {significant(distance)}"
+    if card.kind != "lossless" and _is_exact(row):
+        distance = significant(_distance(row) or 0.0)
+        yield "exact", f"a {card.kind} codec returned its input exactly: the STFT distance is {distance}"
 
 
 def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -205,6 +216,11 @@ def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
             "not lossless",
             f"a lossless codec returns its input exactly; the STFT distance is {significant(distance)}",
         )
+
+
+def _is_exact(row: Result) -> bool:
+    distance = _distance(row)
+    return distance is not None and distance <= EXACT
 
 
 def _distance(row: Result) -> float | None:

@@ -21,6 +21,8 @@ PREFIX = len(MARK) + 8
 """Characters of a token's secret that identify it, and that are stored; the 208 random bits after them are not."""
 _BEGINNINGS = 10
 """Times the limit of wrong tokens that an address may send with different beginnings."""
+SECONDS_OF_AN_UPLOAD = 10.0
+"""Of checking; a small file can be made that takes the longest time allowed."""
 Kind = Literal["uploads", "computations", "wrong tokens"]
 _NETWORK_OF_A_CLIENT = 64
 """Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
@@ -41,6 +43,13 @@ def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> 
     item = _item(request.app.state.settings, kind, times)
     if not _limiter(request).hit(item, kind, who):
         raise _refusal(request, item, kind, who)
+
+
+def count_checking(request: Request, who: str, seconds: float) -> None:
+    """Count each ten seconds that a file took to be checked as an upload more; refuses nothing now."""
+    item = _item(request.app.state.settings, "uploads", 1)
+    for _ in range(int(seconds // SECONDS_OF_AN_UPLOAD)):
+        _limiter(request).hit(item, "uploads", who)
 
 
 def count_wrong_token(request: Request, secret: str) -> None:

@@ -16,7 +16,7 @@ from codec_superb.pipeline.submission.doubts import check_doubts
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submission
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 
 Change = Callable[[int, ClipRow], ClipRow]
 
@@ -75,6 +75,9 @@ CHANGES: dict[str, Change] = {
     "decoding took the same time for each second": lambda _number, row: row.model_copy(
         update={"decode_s": 0.01 * (row.seconds or 0)}
     ),
+    "asr failed on 4 of 18 resyntheses": lambda number, row: row.model_copy(
+        update={"probes": {"asr": ProbeValue(status="failed" if number < 4 else "ok", reason="no answer")}}
+    ),
     "16000 bits for every clip": lambda _number, row: row.model_copy(update={"bits": 16000}),
 }
 
@@ -102,3 +105,5 @@ def test_what_has_an_honest_reason(submission: Submission) -> None:
     assert doubts(shared, submission)
     assert doubts(shared, submission.model_copy(update={"datasets": (batched,)})) == []
     assert doubts(perfect[:3], submission) == []
+    unlabelled = ProbeValue(status="left_out", reason="no label")
+    assert doubts([row.model_copy(update={"probes": {"asr": unlabelled}}) for row in drawn()], submission) == []

@@ -200,7 +200,9 @@ def test_what_a_probe_says_of_itself() -> None:
     assert described({"version": "0"}) == [(f"{where}.version", "version 1 of the definition of asr", "0")]
     ((place, expected, got),) = described({"random": True, "backend": "m"})
     assert (place, expected, got) == (f"{where}.random", "a trained model", "random weights (m)")
-    assert described({"backend": ""}) == [(f"{where}.backend", "the name of the model that answered", "none")]
+    assert described({"backend": ""}) == [
+        (f"{where}.backend", "the name of a model, a text with letters", "a blank one")
+    ]
 
 
 def rows_of(probe: str, entry: ProbeValue | None, **fields: Any) -> list[tuple[str, str, str]]:

@@ -55,7 +55,13 @@ def test_no_location_names_a_host(path: str) -> None:
     assert not found.startswith((b"//", b"/\\"))
 
 
-@pytest.mark.parametrize(("host", "is_one"), [("LOCALHOST:80", True), ("127.9.9.9", True), ("::1", True), ("a", False)])
+@pytest.mark.parametrize(
+    ("host", "is_one"),
+    [
+        ("LOCALHOST:80", True), ("127.9.9.9", True), ("::1", True), ("[::1]:80", True), ("a", False),
+        ("127.0.0.1:80@evil.example", False), ("[::1]@evil.example", False),
+    ],
+)  # fmt: skip
 def test_loopback(host: str, is_one: bool) -> None:
-    """With or without a port, in any case."""
+    """With or without a port, in any case; what follows is a port or nothing."""
     assert is_loopback(host) is is_one

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete
 from support.profile import examples
-from support.server.board import make_submission
+from support.server.board import Probed, make_submission
 
 from codec_superb.server.board.entries import has_open_weights
 from codec_superb.server.board.snapshot import Snapshot, load_snapshot
@@ -28,6 +28,7 @@ from codec_superb.server.leaderboard.exports import flat_rows
 from codec_superb.server.leaderboard.pages import prepare
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.figures.rate import hover_text
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report.columns import rate_note
@@ -379,3 +380,21 @@ def test_a_bitrate_that_nobody_counted_has_no_rank(tmp_path: Path) -> None:
     estimate = SCORE.of(rows["declared"].result)
     assert estimate
     assert " kbps declared<br>" in hover_text(rows["declared"].result, estimate, SCORE)
+
+
+def test_one_account_does_not_decide_what_is_ranked(database: Database) -> None:
+    """Its codecs by a model of its own, on datasets of its own choice, count once and take nobody out of the order."""
+    honest, own = (Probed("asr_wer_pct", 5.0, 4.0, sha256=sha256 * 64) for sha256 in "ab")
+    with database.transaction(write=True) as session:
+        for number in range(4):
+            both = {"mini": ["speech"], "other": ["speech"]}
+            make_submission(session, f"mine_{number}", 4.0, owner="mallory", datasets=both, applications=[own])
+        make_submission(session, "opus_24k", 24.0, owner="ann", applications=[honest])
+        make_submission(session, "opus_12k", 12.0, owner="bob", applications=[honest])
+    with database.transaction() as session:
+        board = load_snapshot(session, None)
+    for chosen in ({}, {"metric": "asr_wer_pct", "dataset": "mini"}):
+        ranked = {row.result.codec for row in view(board, **chosen).rows if row.result.rank}
+        assert ranked == {"opus_24k", "opus_12k"}
+    assert most_sent([("theirs", "mallory")] * 4 + [("ours", "ann"), ("ours", "bob")]) == "ours"
+    assert most_sent([("first", ""), ("second", ""), ("second", "")]) == "second"

@@ -18,7 +18,8 @@ from support.server.people import log_in, make_token
 
 from codec_superb.server.database.listening import Participant, Rating
 from codec_superb.server.database.session import Database
-from codec_superb.server.listening_tests.service import advance
+from codec_superb.server.errors import Conflict
+from codec_superb.server.listening_tests.service import advance, answer, found, progress, start
 
 
 @pytest.fixture
@@ -218,3 +219,21 @@ def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> No
     assert [code.status_code for code in codes] == [303] * 60 + [429]
     assert "begin a test" in codes[-1].json()["detail"]
     assert int(codes[-1].headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_closed_between_a_look_and_an_answer(client: TestClient, database: Database, test_id: str) -> None:
+    """Nothing is kept behind the results; SQLite has one writer at a time, so that nobody closes it meanwhile."""
+    begin(client, test_id)
+    token = client.cookies[f"listening-{test_id}"]
+    with database.transaction(write=True) as session:
+        stands = progress(session, found(session, test_id), token)
+        assert stands is not None
+        with database.transaction(write=True) as moderator:
+            advance(moderator, test_id, "closed", actor="moderator")
+        fields = {"trial": "1", **{f"rating-{slot.label}": "50" for slot in stands.trials[0].slots}}
+        with pytest.raises(Conflict, match="is over"):
+            answer(session, stands, fields)
+        with pytest.raises(Conflict, match="is over"):
+            start(session, stands.test, {})
+    assert kept(database) == 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.server.board import make_submission
+from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
 
 from codec_superb.pipeline.submission.findings import UNUSUAL
@@ -163,7 +163,7 @@ class TestTheResultsAlone:
             ({"clipped_samples": 40_000}, "clipping", "2.5 % of the samples"),
             ({"clipped_samples": 3, "kbps": None}, "clipping", "3 samples are clipped"),
             ({"encode_rtf": 0.0}, "speed", "encoding took 0 s"),
-            ({"decode_rtf": 0.0}, "speed", "decoding took 0 s"),
+            ({"decode_rtf": 1e-13}, "speed", "decoding took 1e-13 s"),
             ({"kbps": 18.0}, "bitrate", "measured 18.0 kbps, nominal 12.0 kbps"),
             ({"kbps": 6.0}, "bitrate", "measured 6.00 kbps"),
         ],
@@ -215,3 +215,53 @@ def test_a_name_of_somebody_else(database: Database) -> None:
         "owner", "the name own_12k belongs to ann, this file came from bob", True,
     )  # fmt: skip
     assert "an anonymous upload" in warned(database, "own_12k", owner=None)[0]["text"]
+
+
+class TestApplications:
+    """What does not depend on the codec is what others found with the same model."""
+
+    @pytest.mark.parametrize(
+        ("told", "text"),
+        [
+            ({"left_out": 6}, "asr: 6 clips without a label, 2 in results of others"),
+            ({"words": 900}, "asr: 900 words in the labels, 400 in results of others"),
+            ({"ceiling": 9.0}, "asr_wer_pct: 9.0 on the originals, 4.0 in results of others with the same model"),
+            ({}, ""),
+            ({"ceiling": 4.4}, ""),
+            ({"ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
+        ],
+    )
+    def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
+        """Clips cannot be chosen by their labels; another model is another measurement, and is ranked apart."""
+        honest = [Probed("asr_wer_pct", 8.0, 4.0)]
+        for number, owner in enumerate(("ann", "ann", "bob")):
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
+        probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
+        found = warned(database, owner="mallory", applications=[probed])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:
+        """Ten results of one account are one vote against a verified and another account's; its own are none."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 3.0, 4.0, left_out=9)
+        publish(database, "verified_x", 12.0, 0.790, owner="ann", status="verified", applications=[honest])
+        publish(database, "reported_x", 12.0, 0.793, owner="bob", applications=[honest])
+        for number in range(4):
+            publish(database, f"forged{number}_x", 12.0, 0.81, owner="mallory", applications=[forged])
+        assert warned(database, owner="carl", applications=[honest]) == []
+        assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["application"]
+
+
+def test_copied_rows_wait(database: Database) -> None:
+    """Another account's values, to the last digit, with fewer bits; the account itself and lossless codecs may."""
+    values = {"score": 0.8, "metrics": {"pesq": 2.987654321}}
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_16k", 16.0, datasets=SPEECH, owner="ann", **values)
+    (warning,) = warned(database, "mine", owner="mallory", **values)
+    assert (warning["kind"], warning["where"], warning["holds"]) == ("copied", "mini, speech", True)
+    assert warning["text"].startswith("has values of opus_16k to the last digit")
+    assert warned(database, "hers", owner="ann", **values) == []
+    assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
+    assert warned(database, "honest", owner="mallory", score=0.801) == []
+    lossless = {"kbps": None, "card": {"kind": "lossless"}, "metrics": {"stft": 0.0}}
+    publish(database, "flac", None, 0.8, owner="ann", **{k: v for k, v in lossless.items() if k != "kbps"})
+    assert warned(database, "wavpack", owner="mallory", **lossless) == []

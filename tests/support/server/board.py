@@ -54,6 +54,10 @@ class Probed:
     width: float = 0.5
     slice: str = ""
     """Recording condition of its clips."""
+    left_out: int = 2
+    """Clips without a label."""
+    words: int = 400
+    """Of the labels of its clips, where words are counted."""
 
     @property
     def probe(self) -> str:
@@ -72,11 +76,11 @@ class Probed:
         value, reference, loss = (
             Score(value=at, low=at - self.width, high=at + self.width) for at in (self.value, self.ceiling, lost)
         )
-        words = {"words": 400, "reference.substitutions": 9, "resynthesis.substitutions": 31}
+        words = {"words": self.words, "reference.substitutions": 9, "resynthesis.substitutions": 31}
         return ApplicationAggregate(
-            probe=self.probe, figure=self.figure, dataset=self.dataset, slice=self.slice, left_out=2,
-            n=CLIPS - 2 - self.failed, failed=self.failed, pairs=0, reference=reference, resynthesis=value, loss=loss,
-            totals=words if self.probe == "asr" else {},
+            probe=self.probe, figure=self.figure, dataset=self.dataset, slice=self.slice, left_out=self.left_out,
+            n=CLIPS - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
+            resynthesis=value, loss=loss, totals=words if self.probe == "asr" else {},
         )  # fmt: skip
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
 from codec_superb.metrics.results import Score
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_of
 from codec_superb.web.quantity import Quantity
@@ -23,7 +23,7 @@ NOT_MEASURED = TextCell(MISSING, "not measured")
 
 @dataclass(frozen=True, slots=True)
 class TaskColumn:
-    """One super task on the dataset: the figure and the model that most codecs have."""
+    """One super task on the dataset: the figure and the model that most senders, and codecs, have."""
 
     task: str
     quantity: Quantity
@@ -61,9 +61,7 @@ def board_table(dataset: str, codecs: Sequence[Measured], columns: Sequence[Task
 def _column(task: str, rows: Sequence[ApplicationRow], everything: Sequence[ApplicationRow]) -> TaskColumn | None:
     if not rows:
         return None
-    kinds = Counter((row.numbers.figure, row.model) for row in rows)
-    first = {kind: place for place, kind in reversed(list(enumerate((r.numbers.figure, r.model) for r in rows)))}
-    figure, model = max(kinds, key=lambda kind: (kinds[kind], -first[kind]))
+    figure, model = most_sent(((row.numbers.figure, row.model), row.sender) for row in rows)
     chosen = tuple(row for row in rows if (row.numbers.figure, row.model) == (figure, model))
     largest = max(chosen, key=lambda row: row.numbers.n)
     return TaskColumn(

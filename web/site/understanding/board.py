@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
@@ -22,7 +22,7 @@ NOT_MEASURED = TextCell(MISSING, "not measured")
 
 @dataclass(frozen=True, slots=True)
 class UnderstandingColumn:
-    """One task on the dataset, as the chat answered that most codecs have."""
+    """One task on the dataset, as the chat answered that most senders, and codecs, have."""
 
     title: str
     quantity: Quantity
@@ -61,7 +61,7 @@ def understanding_table(dataset: str, codecs: Sequence[Listened], columns: Seque
 
 def _column(figure: str, rows: Sequence[ApplicationRow], everything: tuple[ApplicationRow, ...]) -> UnderstandingColumn:
     application = APPLICATION_METRICS[figure]
-    (model, _), *_ = Counter(row.model for row in rows).most_common(1)
+    model = most_sent((row.model, row.sender) for row in rows)
     chosen = tuple(row for row in rows if row.model == model)
     title = application.probe.label if application.probe else application.quantity.title
     return UnderstandingColumn(title, application.quantity, model, chosen, everything)

@@ -102,15 +102,50 @@ def test_changed_figures_of_a_strangers_task_are_found() -> None:
         (lambda of: of["definition"]["task"].update(classes=["dog", "cat", "cow"]), "the key of its definition"),
         (lambda of: of["definition"]["task"]["measure"].update(name="prefix-macth"), "did you mean prefix-match"),
         (lambda of: of["definition"]["task"].update(licence="x" * LARGEST), f"at most {LARGEST} bytes"),
-        (lambda of: of["definition"]["task"].update(title="a\u202eb"), "a title of printable letters"),
+        (lambda of: of["definition"]["task"].update(title="a\u202eb"), "title: expected one line of visible"),
+        (lambda of: of["definition"]["task"].update(title="\u3164"), "title: expected one line of visible"),
+        (lambda of: of["definition"]["task"].update(title="z" + 70 * "\u0301"), "at most 2 combining marks"),
+        (lambda of: of["definition"]["task"].update(version="1\n2"), "version: expected one line of visible"),
         (lambda of: of["settings"].update(task_sha256="0" * 64), "the SHA-256 of its definition"),
         (lambda of: of["definition"]["task"].update(secret=1), "Extra inputs are not permitted"),
     ],
-    ids=["none", "forged", "misspelt", "huge", "backwards", "hash", "unknown"],
+    ids=["none", "forged", "misspelt", "huge", "backwards", "blank", "stacked", "lines", "hash", "unknown"],
 )
 def test_a_definition_that_does_not_fit_is_refused(change: Callable[[dict[str, Any]], None], message: str) -> None:
     """Before any row is read by it."""
     assert message in edited(change)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"backend": "cascade\u200b"}, "backend: expected the name of a model, one line of visible characters"),
+        ({"backend": "x" * 4900}, "backend: expected the name of a model, at most 200 characters, got 4900"),
+        ({"settings": {"judge": "the\nmaintainers"}}, "settings.judge: expected the name of a model, one line"),
+        ({"backend": "chat:gpt"}, "remote: expected what is known of a server's answers"),
+        ({"remote": {}}, "remote: expected what is known of a server's answers"),
+        ({"backend": "chat:gpt", "remote": {"answers": -5}}, "remote.answers: expected a count, got -5"),
+        ({"backend": "chat:gpt", "remote": {"cost": -1e300}}, "remote.cost: expected what the answers cost"),
+        ({"backend": "chat:gpt", "remote": {"currency": "<b>"}}, "remote.currency: expected three capital letters"),
+        ({"backend": "chat:gpt", "remote": {"fingerprints": ["x"] * 101}}, "remote.fingerprints: expected at most 100"),
+    ],
+)
+def test_models_have_names_that_can_be_shown_and_servers_say_so(changes: dict[str, Any], message: str) -> None:
+    """A made-up model is no name, and one behind an address does not pass for one whose weights are known."""
+    remote = {"answers": 2, "cost": 0.5, "currency": "USD", "fingerprints": [], "drifted": False}
+
+    def change(of: dict[str, Any]) -> None:
+        told = {"remote": remote | changes["remote"]} if "remote" in changes else {}
+        of.update(changes | {"settings": of["settings"] | changes.get("settings", {})} | told)
+
+    assert message in edited(change, SHIPPED.key)
+    assert "remote" not in edited(lambda of: of.update(backend="chat:gpt", remote=remote), SHIPPED.key)
+
+
+def test_lists_of_a_step_arrive_as_they_were() -> None:
+    """Strict JSON tells a list from a tuple; a task with one could be run and not be sent."""
+    sent = definition(after=[{"name": "eliminate", "texts": ["the", "a"]}])
+    assert TaskDefinition.model_validate_json(sent.model_dump_json(), strict=True) == sent
 
 
 def test_a_shipped_name_with_other_classes_is_custom_and_needs_its_own_numbers() -> None:

@@ -1,0 +1,108 @@
+"""Doubts about figures of applications by what others found with the same model: what does not depend on the codec.
+
+How many clips have no label, how many words were said and how the model answers to the originals follow from dataset,
+probe and model. Whoever changes them chooses among the clips, or lowers the loss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import case, or_, select
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import COUNTED, Result, Submission
+from codec_superb.web.text import significant
+
+MOST = 30
+"""Other submissions that are looked at, verified ones and new ones first; each account has one vote."""
+CEILING = 0.05
+"""Share of a value on the originals by which it may differ where it has no interval."""
+Figure = Mapping[str, Any]
+Key = tuple[str, str, str]
+"""Dataset, figure, and how it was measured."""
+
+
+def measurement_doubts(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
+    """Yield dataset and text of each figure that does not fit those of other accounts, or verified ones."""
+    own = _figures(submission.document)
+    if submission.custom or submission.condition or not own:
+        return
+    votes: dict[Key, dict[Any, Figure]] = defaultdict(dict)
+    for identity, account, status, datasets, applications in session.execute(_others(submission)):
+        voter = identity if status == "verified" else ("account", account)
+        for key, figure in _figures({"datasets": datasets, "applications": applications}).items():
+            votes[key].setdefault(voter, figure)
+    found = (
+        (key[0], text) for key, figure in sorted(own.items()) for text in _differences(figure, [*votes[key].values()])
+    )
+    yield from dict.fromkeys(found)  # all figures of a probe have the same clips
+
+
+def _others(submission: Submission) -> Any:
+    same = select(Result.submission_id).where(Result.dataset.in_([d["name"] for d in submission.document["datasets"]]))
+    of_others = or_(Submission.account_id.is_distinct_from(submission.account_id), Submission.status == "verified")
+    return (
+        select(
+            Submission.id, Submission.account_id, Submission.status, Submission.document["datasets"],
+            Submission.document["applications"],
+        )
+        .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
+        .order_by(case((Submission.status == "verified", 0), else_=1), Submission.received.desc())
+        .limit(MOST)
+    )  # fmt: skip
+
+
+def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
+    """Return the figures of all clips of a dataset, by what makes two of them the same measurement."""
+    measured: dict[tuple[str, str], str] = {}
+    for dataset in document["datasets"] or ():
+        for info in dataset.get("probes", ()):
+            conditions = [dataset["manifest_hash"], info["version"], info["model_sha256"], info.get("settings", {})]
+            measured[dataset["name"], info["probe"]] = json.dumps(conditions, sort_keys=True)
+    return {
+        (entry["dataset"], entry["figure"], how): entry
+        for entry in document["applications"] or ()
+        if not entry.get("slice") and (how := measured.get((entry["dataset"], entry["probe"]))) is not None
+    }
+
+
+def _differences(own: Figure, others: Sequence[Figure]) -> Iterator[str]:
+    """Compare with what most of the others found who asked about as many clips."""
+    others = [other for other in others if _asked(other) == _asked(own)]
+    if not others:
+        return
+    usual = Counter(other["left_out"] for other in others).most_common(1)[0][0]
+    if own["left_out"] != usual:
+        yield f"{own['probe']}: {own['left_out']} clips without a label, {usual} in results of others"
+        return
+    others = [other for other in others if other["n"] == own["n"] and not other["failed"]]
+    if own["failed"] or not others:
+        return
+    for unit in ("words", "characters"):
+        said = Counter(other["totals"].get(unit) for other in others).most_common(1)[0][0]
+        if own["totals"].get(unit) != said:
+            told = own["totals"].get(unit, 0)
+            yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} in results of others"
+    ceiling = own["reference"]["value"]
+    if ceiling is not None and 2 * sum(_is_near(ceiling, other["reference"]) for other in others) < len(others):
+        usual = sorted(other["reference"]["value"] or 0.0 for other in others)[len(others) // 2]
+        told = f"{significant(ceiling)} on the originals, {significant(usual)} in results of others with the same model"
+        yield f"{own['figure']}: {told}"
+
+
+def _asked(figure: Figure) -> int:
+    return int(figure["n"] + figure["left_out"] + figure["failed"])
+
+
+def _is_near(value: float, other: Mapping[str, float | None]) -> bool:
+    """Whether a value on the originals is another one up to what another machine changes."""
+    middle, low, high = (other[name] for name in ("value", "low", "high"))
+    if middle is None:
+        return False
+    if low is None or high is None:
+        return abs(value - middle) <= CEILING * abs(middle)
+    return low <= value <= high
