@@ -42,3 +42,7 @@ class OutOfMemory(ApplicationError):
 
 class PredictionFailed(ApplicationError):
     """The model cannot answer for this clip, which counts as failed."""
+
+
+class AnswerBroken(ApplicationError):
+    """What came for this clip is no answer, as of a proxy in a server's place; the next call asks again."""

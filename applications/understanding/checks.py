@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ Fault = tuple[Place, str]
 LABELS = ("text", "language", "speaker", "emotion", "events", "question", "choices", "answers")
 """Labels of a clip that have a name of their own; any other column of a dataset is ``extra:NAME``."""
 
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
+"""Control characters, and Unicode's overrides of direction (UAX 9); joiners belong to words of many scripts."""
+
 
 def asks(written: str) -> bool:
     """Whether what stands under ``prompt`` is the question itself, and not the name of a prompt."""
@@ -27,6 +31,8 @@ def asks(written: str) -> bool:
 
 def task_faults(task: TaskFile, *, templates: bool = True) -> Iterator[Fault]:
     """Yield what is wrong with a task by itself; whether its prompts exist is the registry's to say."""
+    if not _plain(task.title):
+        yield ("title",), f"title: expected text of one line without control characters, got {task.title!a}"
     yield from _label_faults(("label",), task.label)
     for number, need in enumerate(task.needs):
         yield from _label_faults(("needs", number), need)
@@ -65,6 +71,11 @@ def _label_faults(place: Place, label: str) -> Iterator[Fault]:
     yield place, f"{place[0]}: {unknown(label, LABELS, 'label')}; a column of your own is extra:{own or label}"
 
 
+def _plain(text: str) -> bool:
+    """Whether a text is safe on a terminal and on a page: no escape, and nothing that turns what follows around."""
+    return not _CONTROL.search(text)
+
+
 def _use_faults(place: Place, use: Use, table: Mapping[str, Any], kind: str) -> Iterator[Fault]:
     if use.name not in table:
         yield place, unknown(use.name, table, kind)
@@ -84,6 +95,8 @@ def _class_faults(classes: tuple[str, ...]) -> Iterator[Fault]:
     for number, name in enumerate(classes):
         if not name.strip():
             yield ("classes", number), "classes: expected a name, got an empty text"
+        elif not _plain(name):
+            yield ("classes", number), f"classes: expected text without control characters, got {name!a}"
         elif other := seen.get(name.casefold()):
             yield ("classes", number), f"classes: {name!r} is there already as {other!r}, take one out"
         seen[name.casefold()] = name

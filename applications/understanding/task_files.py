@@ -97,7 +97,7 @@ def _documents(text: str, name: str) -> Iterator[tuple[dict[Place, int], Any]]:
     except yaml.MarkedYAMLError as error:
         line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise TaskError(f"{name}{line}: expected YAML: {error.problem}") from error
-    except (yaml.YAMLError, ValueError) as error:  # a date that is none is a ValueError
+    except yaml.YAMLError as error:
         raise TaskError(f"{name}: expected YAML: {' '.join(str(error).split())}") from error
 
 

@@ -8,6 +8,13 @@ _REMEDIES = {
     "missing": "is missing: state it",
     "extra_forbidden": "is unknown: take it out, or correct its name",
 }
+_EXPECTED = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "names with values",
+    "model_type": "names with values",
+}
+"""In words of the file: whoever wrote it does not know Python's types."""
 _LONGEST = 60
 """Characters of a value that are shown."""
 
@@ -40,6 +47,9 @@ def _sentence(fault: dict[str, Any]) -> str:
         message = f"text of the form {fault['ctx']['pattern']}"
         if where == "name":
             message = "lower-case letters, digits, _ and . alone, such as my_codec_6k"
+    if kind == "too_long":
+        message = f"at most {fault['ctx']['max_length']} of them, not {fault['ctx']['actual_length']}"
+    message = _EXPECTED.get(kind, message)
     shown = repr(fault["input"])
     shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
     return f"{where}: expected {message}, got {shown}"

@@ -18,6 +18,13 @@ class _Strict(_Safe):  # type: ignore[misc]
         super().__init__(stream)
         self._checked: set[yaml.MappingNode] = set()
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Name the line of a value that its tag does not allow: PyYAML lets a date that is none end in a ValueError."""
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(None, None, f"{error}", node.start_mark) from error
+
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Check the keys as they are written, before `<<` adds others, which they may replace."""
         if node not in self._checked:

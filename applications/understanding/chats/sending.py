@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import requests
 from urllib3.exceptions import HTTPError
 
-from codec_superb.applications.errors import ModelUnusable, PredictionFailed
+from codec_superb.applications.errors import AnswerBroken, ModelUnusable, PredictionFailed
 from codec_superb.applications.understanding.chats.settings import ChatSettings
 
 AGAIN = frozenset({408, 409, 425, 429})
@@ -80,7 +80,7 @@ class Sender:
     def send(self, method: str, body: Mapping[str, Any], tokens: int) -> Any:
         """Return the JSON that is answered.
 
-        Raises Refused for a request that the server does not take, PredictionFailed for an answer that stays broken,
+        Raises Refused for a request that the server does not take, AnswerBroken for an answer that stays broken,
         ModelUnusable for what would be the same for every clip: key, name, address, a server that stays busy or away.
         """
         for attempt in range(self._settings.retries + 1):
@@ -107,7 +107,7 @@ class Sender:
         if attempt >= self._settings.retries:
             tried = f"{attempt + 1} tries"
             if isinstance(error, _Broken):
-                raise PredictionFailed(f"{name}: {error}, after {tried}") from None
+                raise AnswerBroken(f"{name}: {error}, after {tried}; the same command asks again") from None
             raise ModelUnusable(f"{name}: {error}, after {tried}; what is answered is kept: try again later") from None
         grown = min(self._settings.backoff_s * 2.0**attempt, LONGEST_WAIT_S)
         wait = min(grown * (0.5 + self._clock.chance()), LONGEST_WAIT_S)
@@ -158,10 +158,14 @@ class Sender:
         if status != requests.codes.ok:
             raise ModelUnusable(f"{name}: expected an answer, got status {status}; correct the url")
         try:
-            return _Answered(json.loads(self.plain(content.decode())), rate_hold(response.headers))
+            found = json.loads(self.plain(content.decode()))
         except (ValueError, RecursionError):
             kind = response.headers.get("Content-Type", "no type")
             raise _Broken(f"expected JSON, got {len(content)} bytes of {self.plain(kind)[:60]}") from None
+        # gateways put the failure of the server behind them into an answer of status 200
+        if isinstance(found, dict) and found.get("error") and not (found.get("choices") or found.get("candidates")):
+            raise _Broken(f"the server answers with an error: {self._said(content)}")
+        return _Answered(found, rate_hold(response.headers))
 
     def _said(self, content: bytes) -> str:
         text = " ".join(self.plain(content[:4000].decode(errors="replace")).split())

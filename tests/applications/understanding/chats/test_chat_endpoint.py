@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 from support.applications.model_server import ModelServer, ok
 
-from codec_superb.applications.errors import MissingModel, ModelUnusable, PredictionFailed
+from codec_superb.applications.errors import AnswerBroken, MissingModel, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Reply, Sound, Terms
 from codec_superb.applications.task_definitions.messages import Message, Part
 from codec_superb.applications.understanding.chats import kept, sending
 from codec_superb.applications.understanding.chats.endpoint import EndpointChat
 from codec_superb.applications.understanding.chats.sending import Clock, rate_hold, retry_after
+from codec_superb.pipeline.probing.clip import checked_answer
+from codec_superb.pipeline.probing.predictions import needs_prediction
 
 KEY = "s3cret-of-the-tests"
 MESSAGES = (Message("system", (Part("text", "Be brief."),)), Message("user", (Part("audio"), Part("text", "Which?"))))
@@ -153,7 +155,8 @@ def test_a_fault_is_waited_out(server: ModelServer, tmp_path: Path, faults: list
         (ok({"choices": []}), PredictionFailed, "expected a chat's answer", 1),
         (said(None), PredictionFailed, "expected a text, got none", 1),
         ((200, {}, b" " * 70_000), PredictionFailed, "expected at most 65536 bytes", 1),
-        ((200, {}, b"<html>"), PredictionFailed, "expected JSON.*after 7 tries", 7),
+        ((200, {}, b"<html>"), AnswerBroken, "expected JSON.*after 7 tries; the same command asks again", 7),
+        (ok({"error": {"message": "busy: s3cret-of-the-tests"}}), AnswerBroken, r"with an error: .*busy: \[key\]", 7),
         ((401, {}, b""), ModelUnusable, "refuses the key in TOY_KEY", 1),
         ((403, {}, b""), ModelUnusable, "refuses the key in TOY_KEY", 1),
         ((404, {}, b""), ModelUnusable, "correct model and url", 1),
@@ -183,6 +186,10 @@ def test_what_a_fault_costs(
     if kind is PredictionFailed and asked == 1:
         chat.predict([sound()])
         assert len(server.asked) == 1, "a refusal is kept too"
+    if kind is AnswerBroken:
+        assert needs_prediction(checked_answer(found))
+        server.answer = lambda _: said("a dog")
+        assert chat.predict([sound()]) == ["a dog"], "nothing of it is kept"
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert KEY not in str(found)
     assert not any(KEY.encode() in content for content in files)
