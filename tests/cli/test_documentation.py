@@ -36,6 +36,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "cite",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
         "tasks convert",
+        "tasks import",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions add",
         "admin submissions accept", "admin submissions reject", "admin submissions hold", "admin submissions verify",
