@@ -224,9 +224,7 @@ class TestPairs:
         """The hash is there where the member is, and is that of the member."""
         report = edit_pairs(few(), lambda pairs: pairs.reverse(), seal=False)
         assert "pairs_sha256" in problems(report)
-        assert "pairs_sha256" in problems(
-            check(rewrite(few(), lambda members: members.pop("pairs.parquet") and None))
-        )
+        assert "pairs_sha256" in problems(check(rewrite(few(), lambda members: members.pop("pairs.parquet") and None)))
         sealed = check(rewrite(few(), lambda members: members.pop("pairs.parquet") and reseal(members)))
         assert "asv.trials: expected 0, counted in pairs.parquet" in problems(sealed)
 
