@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import shutil
 import signal
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -51,9 +55,24 @@ def pytest_collection() -> Generator[None, object, object]:
     """Let no garbage be looked for among a million syntax nodes and tests, which takes a fifth of the collection."""
     gc.disable()
     try:
-        return (yield)
+        with _in_turn():
+            return (yield)
     finally:
         gc.enable()
+
+
+@contextmanager
+def _in_turn() -> Iterator[None]:
+    """Let one process at a time import all tests where nothing is compiled yet: each would compile every module.
+
+    That takes twenty seconds of each; what the first has compiled the next finds.
+    """
+    torch = find_spec("torch")
+    new = torch is not None and torch.cached is not None and not Path(torch.cached).exists()
+    with Path(__file__).open() as file:
+        if new:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+        yield
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m: cases are chosen among what was asked for

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
+from support.made_once import made_once
 from support.server.databases import database_of_kind
 from support.server.postgres import PostgresServer, postgres_server
 from support.server.warm_checks import WarmChecks
@@ -56,9 +57,13 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a file that the migrations made, to be copied."""
-    file = tmp_path_factory.mktemp("sqlite") / "migrated.sqlite"
-    upgrade(f"sqlite:///{file}")
-    return file
+
+    def make(folder: Path) -> Path:
+        folder.mkdir()
+        upgrade(f"sqlite:///{folder / 'migrated.sqlite'}")
+        return folder / "migrated.sqlite"
+
+    return made_once(tmp_path_factory, "sqlite", make)
 
 
 @pytest.fixture(params=BACKENDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.home import home_with_models
+from support.profile import amount
 from support.speech import recordings
 from support.stranger import ROOT, guide_blocks
 
@@ -54,12 +55,13 @@ def test_a_stranger_asks_a_question_of_her_own(stranger: Path, capsys: pytest.Ca
     told = capsys.readouterr().out
     assert "user: What is this about: card game or family?" in told
     assert "prefix-match: right, read as 'card game'" in told
-    _follow(bench)
+    clips = amount(2, 5)  # each is listened to for a second, by four sides
+    _follow(f"{bench.strip()} --limit {clips}")
     assert "Topic of a call: accuracy" in (stranger / "runs" / "report.html").read_text()
     run = RunFolder(stranger / "runs" / "g711_alaw" / "calls")
     (old,) = run.info().probes
-    assert [row.probes[old].status for row in run.rows()] == ["ok"] * 5
-    assert sum(row.probes[old].reference["correct"] for row in run.rows()) >= 3
+    assert [row.probes[old].status for row in run.rows()] == ["ok"] * clips
+    assert sum(row.probes[old].reference["correct"] for row in run.rows()) >= amount(1, 3)
     task = stranger / "my_tasks" / "topic.yaml"
     task.write_text(task.read_text() + "version: '2'\n")
     result = codec_superb.load(stranger / "runs" / "g711_alaw")

@@ -20,6 +20,11 @@ from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 
+def few() -> io.BytesIO:
+    """Pack ranks, transcripts, trials and similarities."""
+    return packed("aec", "asr", "asv", "sim")
+
+
 def of(rows: list[ClipRow], key: str, status: str = "ok") -> int:
     """Find a clip with an entry of the probe in that state."""
     return next(n for n, row in enumerate(rows) if key in row.probes and row.probes[key].status == status)
@@ -73,7 +78,7 @@ class TestRows:
     )
     def test_what_cannot_be_is_named(self, change: Callable[[list[ClipRow]], None], message: str) -> None:
         """With the clip, what was expected, and what came."""
-        assert message in problems(edit_rows(packed(), change))
+        assert message in problems(edit_rows(few(), change))
 
     def test_an_entry_of_a_category_that_the_probe_does_not_look_at_is_named(self) -> None:
         """A bark has no transcript."""
@@ -82,7 +87,7 @@ class TestRows:
             place = next(n for n, row in enumerate(rows) if row.category == "audio")
             rows[place] = rows[place].model_copy(update={"probes": {**rows[place].probes, "asr": asr(0)}})
 
-        assert "the probes of the dataset that look at audio" in problems(edit_rows(packed(), change))
+        assert "the probes of the dataset that look at audio" in problems(edit_rows(few(), change))
 
 
 class TestDeclared:
@@ -102,13 +107,13 @@ class TestDeclared:
     )
     def test_a_probe_described_wrongly_is_named(self, changes: dict[str, Any], message: str) -> None:
         """Version, training, hash and name; and that columns and description belong together."""
-        report = edit_document(packed(), lambda data: data["datasets"][0]["probes"][1].update(changes), seal=True)
+        report = edit_document(few(), lambda data: data["datasets"][0]["probes"][1].update(changes), seal=True)
         assert message in problems(report)
 
     def test_probes_that_are_not_sorted_or_come_twice_are_refused(self) -> None:
         """One backend a probe and dataset."""
         for change in (list.reverse, lambda probes: probes.append(probes[0])):
-            report = edit_document(packed(), lambda data, c=change: c(data["datasets"][0]["probes"]), seal=True)
+            report = edit_document(few(), lambda data, c=change: c(data["datasets"][0]["probes"]), seal=True)
             assert "datasets.0.probes: expected each probe once, sorted" in problems(report)
 
     def test_columns_of_a_probe_that_no_dataset_declares_are_refused(self) -> None:
@@ -122,8 +127,8 @@ class TestDeclared:
             members["clips.parquet"] = out.getvalue()
             reseal(members)
 
-        assert "clips.parquet: expected columns for" in problems(check(rewrite(packed(), without)))
-        report = edit_document(packed(), lambda data: data["datasets"][0].update(probes=[]), seal=True)
+        assert "clips.parquet: expected columns for" in problems(check(rewrite(few(), without)))
+        report = edit_document(few(), lambda data: data["datasets"][0].update(probes=[]), seal=True)
         assert "clips.parquet: expected columns for []" in problems(report)
 
     def test_a_probe_of_another_dataset_alone_is_refused_in_the_rows(self, tmp_path: Path) -> None:
@@ -192,7 +197,7 @@ class TestPairs:
     )
     def test_what_cannot_be_is_named(self, change: Callable[[list[PairRow]], None], message: str) -> None:
         """With the pair, what was expected, and what came."""
-        assert message in problems(edit_pairs(packed(), change))
+        assert message in problems(edit_pairs(few(), change))
 
     def test_ranks_better_than_there_are_clips_before_them_are_refused(self) -> None:
         """All clips of a class at rank 1 would be a precision beyond 1: ties count against a clip."""
@@ -200,7 +205,7 @@ class TestPairs:
         def all_first(pairs: list[PairRow]) -> None:
             pairs[:] = [pair.model_copy(update={"resynthesis": 1.0}) if pair.probe == "aec" else pair for pair in pairs]
 
-        assert "as many clips at a rank or before it as it says" in problems(edit_pairs(packed(), all_first))
+        assert "as many clips at a rank or before it as it says" in problems(edit_pairs(few(), all_first))
 
     def test_a_trial_that_a_published_list_names_twice_is_borne(self, tmp_path: Path) -> None:
         """The same answer and the same scores again, counted again for both clips."""
@@ -217,12 +222,10 @@ class TestPairs:
 
     def test_pairs_missing_surplus_or_changed_without_their_hash_are_found(self) -> None:
         """The hash is there where the member is, and is that of the member."""
-        report = edit_pairs(packed(), lambda pairs: pairs.reverse(), seal=False)
+        report = edit_pairs(few(), lambda pairs: pairs.reverse(), seal=False)
         assert "pairs_sha256" in problems(report)
-        assert "pairs_sha256" in problems(
-            check(rewrite(packed(), lambda members: members.pop("pairs.parquet") and None))
-        )
-        sealed = check(rewrite(packed(), lambda members: members.pop("pairs.parquet") and reseal(members)))
+        assert "pairs_sha256" in problems(check(rewrite(few(), lambda members: members.pop("pairs.parquet") and None)))
+        sealed = check(rewrite(few(), lambda members: members.pop("pairs.parquet") and reseal(members)))
         assert "asv.trials: expected 0, counted in pairs.parquet" in problems(sealed)
 
     @pytest.mark.parametrize("data", [b"", b"PAR1PAR1PAR1", b"PK\x05\x06" + bytes(18)])
@@ -232,14 +235,14 @@ class TestPairs:
         def put_data(members: dict[str, bytes]) -> None:
             members["pairs.parquet"] = data
 
-        assert "pairs.parquet: expected a submission as pack writes it" in problems(check(rewrite(packed(), put_data)))
+        assert "pairs.parquet: expected a submission as pack writes it" in problems(check(rewrite(few(), put_data)))
 
     def test_pairs_of_a_submission_without_such_a_probe_are_refused(self, tmp_path: Path) -> None:
         """Nothing lies in a submission that nothing refers to."""
         run = write_run(tmp_path, draw_rows(1, 30), card=CARD)
         probe_run(run, ["sim"])
         file = pack([run], tmp_path / "a.zip")
-        table = read_archive(packed())["pairs.parquet"]
+        table = read_archive(few())["pairs.parquet"]
 
         def add(members: dict[str, bytes]) -> None:
             members["pairs.parquet"] = table

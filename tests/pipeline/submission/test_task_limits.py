@@ -113,7 +113,7 @@ def first(key: str, **changes: float) -> str:
         altered = entry.model_copy(update={"resynthesis": entry.resynthesis | changes})
         rows[place] = rows[place].model_copy(update={"probes": {**rows[place].probes, key: altered}})
 
-    return problems(edit_rows(packed(), change))
+    return problems(edit_rows(packed(key), change))
 
 
 def test_the_check_of_a_file_names_clip_probe_side_and_field() -> None:
@@ -134,7 +134,7 @@ def test_a_setting_limits_the_numbers_of_its_dataset() -> None:
         (probe,) = (p for p in data["datasets"][0]["probes"] if p["probe"] == "mseb_clustering_speaker")
         probe["settings"] = {"clusters": 2}
 
-    said = problems(edit_document(packed(), two, seal=True))
+    said = problems(edit_document(packed("mseb_clustering_speaker"), two, seal=True))
     assert "mseb_clustering_speaker.resynthesis.cluster_0: expected 0 to 1, got 2" in said
 
 
@@ -146,7 +146,7 @@ def test_more_frames_than_a_clip_has_samples_are_named(frames: int) -> None:
     def alter(rows: list[FramesRow]) -> None:
         rows[0] = rows[0].model_copy(update={"frames": frames})
 
-    said = problems(edit_frames(packed(), alter))
+    said = problems(edit_frames(packed(RECONSTRUCTION), alter))
     assert ": frames: expected at most" in said
     assert f"got {frames}" in said
 
@@ -158,5 +158,5 @@ def test_frames_that_were_dropped_without_need_are_named() -> None:
         place = next(n for n, row in enumerate(rows) if row.kept == 1)
         rows[place] = rows[place].model_copy(update={"frames": 4})
 
-    said = problems(edit_frames(packed(), alter))
+    said = problems(edit_frames(packed(RECONSTRUCTION), alter))
     assert "frames: expected 3 of the 4 frames kept, as the setting frames_per_clip says, got 1" in said

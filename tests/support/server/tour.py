@@ -152,9 +152,8 @@ def settle(page: Page) -> None:
 
 
 @contextmanager
-def running_tour(folder: Path) -> Iterator[Tour]:
-    """Run the codecs, start the service, upload what they gave; anonymous uploads are allowed."""
-    files = make_files(folder / "work")
+def running_tour(folder: Path, files: Files) -> Iterator[Tour]:
+    """Start the service, upload what the codecs gave; anonymous uploads are allowed."""
     settings = Settings(
         database=f"sqlite:///{folder / 'board.sqlite'}", storage=folder / "storage", secret_key="x" * 40,
         anonymous_uploads=True, uploads_per_hour=100_000, computations_per_minute=100_000, logins_per_hour=1000,
