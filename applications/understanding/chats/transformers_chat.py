@@ -103,7 +103,11 @@ class TransformersChat(Chat):
         asked = conversation(self._row, sound)
         if self._row.form == "encoded":
             return self._processor.apply_chat_template(asked)
-        text = self._processor.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+        # transformers 5.23 drops the template of Phi-4's processor when it reads it; its tokeniser has the same one
+        template = self._processor.chat_template or self._processor.tokenizer.chat_template
+        text = self._processor.apply_chat_template(
+            asked, chat_template=template, tokenize=False, add_generation_prompt=True
+        )
         sounds = [sound.samples for message in sound.messages for part in message.parts if part.kind == "audio"]
         start = self._processor.tokenizer.bos_token
         # a template that begins with the first token already would give it twice
@@ -153,7 +157,7 @@ def _load(row: Family, model: Model, device: str) -> tuple[Any, Any]:
         processor = getattr(transformers, row.processor).from_pretrained(model.path, local_files_only=True)
         network, report = getattr(transformers, row.network).from_pretrained(
             model.path, local_files_only=True, dtype=getattr(torch, str(model.settings["dtype"])),
-            output_loading_info=True, **dict(row.options),
+            output_loading_info=True,
         )  # fmt: skip
         if row.sound_adapter:
             network.load_adapter(
@@ -167,5 +171,4 @@ def _load(row: Family, model: Model, device: str) -> tuple[Any, Any]:
             f"{model.path.name} is no checkpoint of {row.network}: it lacks {', '.join(absent[:5])}"
             f"{' and more' if len(absent) > 5 else ''}; fetch it again"  # noqa: PLR2004 -- as many as a line holds
         )
-    network = getattr(network, row.inner) if row.inner else network
     return processor, network.to(device).eval()
