@@ -36,6 +36,8 @@ class Family:
     """Folder of the low-rank weights that sounds need, with ``adapter_config.json``."""
 
 
+DTYPES = ("bfloat16", "float16", "float32")
+"""Precisions that a chat computes in."""
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 _PICTURES = ("torchvision", "PIL")
 _ROWS = (

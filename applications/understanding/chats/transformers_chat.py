@@ -15,14 +15,14 @@ from codec_superb.applications.embed.options import read_options
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Model, Reply, Samples, Setting, Sound
 from codec_superb.applications.memory import raises_out_of_memory
+from codec_superb.applications.packages import require_packages
 from codec_superb.applications.transformers_checkpoint import import_transformers
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.chat_checkpoint import NAME, ChatCheckpoint, find_chat
-from codec_superb.applications.understanding.chats.families import FAMILIES, Family
+from codec_superb.applications.understanding.chats.families import DTYPES, FAMILIES, Family
 
 DEFAULTS: dict[str, Setting] = {"max_new_tokens": 256, "dtype": "bfloat16"}
 """Options behind the name; the checkpoints are published in bfloat16."""
-DTYPES = ("bfloat16", "float16", "float32")
 
 
 class TransformersChat(Chat):
@@ -49,6 +49,7 @@ class TransformersChat(Chat):
         given = str(self.weights) if self.weights is not None else name
         if not given:
             raise ApplicationError(f"{NAME}: name a model, {NAME}:OWNER/NAME@REVISION or {NAME}:DIR")
+        require_packages(NAME, "applications", "torch", "transformers")
         found = self._found = find_chat(given)
         settings = {
             "family": found.family.name, "model_type": found.family.model_type, "decoding": "greedy",
