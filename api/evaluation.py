@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.api.folder import Folder
-from codec_superb.api.given import check_category, check_codec, check_device, check_kbps, check_limit, paths
+from codec_superb.api.given import (
+    check_budget,
+    check_category,
+    check_codec,
+    check_device,
+    check_kbps,
+    check_limit,
+    paths,
+)
 from codec_superb.api.live import device_for, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
@@ -57,6 +65,8 @@ def evaluate(
     applications: Names = None,
     backends: Names = None,
     tasks: Place | Sequence[Place] = (),
+    judge: str = "",
+    budget: float | None = None,
     condition: Names = None,
     category: Category | None = None,
     device: Device = "auto",
@@ -90,6 +100,7 @@ def evaluate(
     check_kbps(kbps)
     check_category(category)
     check_device(device)
+    check_budget(budget)
     datasets = [str(each) for each in _several(dataset)]
     keys, probes, models = _names(metrics), application_names(_names(applications) or ()), _names(backends)
     own = [Path(each) for each in _several(tasks)]
@@ -103,7 +114,7 @@ def evaluate(
         stack.callback(let_go)  # what this process itself opened
         prepare_fetched(datasets, bar)
         if choices:
-            check_probes_possible(datasets, choices, category=category, limit=limit)
+            check_probes_possible(datasets, choices, category=category, limit=limit, judge=judge)
         if its.live and (weights is not None or dtype != DEFAULT_OPTIONS.dtype):
             raise RefusedSetting("weights and dtype are of a named codec; an object has its own")
         # what lives here is coded here, everything else by workers
@@ -120,8 +131,8 @@ def evaluate(
     if not choices:
         return result
     return probe(
-        result, probes, backends=models, tasks=own, device=device, workers=workers, overwrite=overwrite,
-        progress=progress,
+        result, probes, backends=models, tasks=own, judge=judge, budget=budget, device=device, workers=workers,
+        overwrite=overwrite, progress=progress,
     )  # fmt: skip
 
 
@@ -132,6 +143,8 @@ def probe(
     *,
     backends: Names = None,
     tasks: Place | Sequence[Place] = (),
+    judge: str = "",
+    budget: float | None = None,
     device: Device = "auto",
     workers: int | None = None,
     overwrite: bool = False,
@@ -140,8 +153,10 @@ def probe(
     """Run applications or probes (``"asr,quality"``) on the runs of a result; returns it with their figures.
 
     ``backends`` names models in place of the defaults, ``tasks`` files or folders of understanding tasks of one's own;
-    without ``applications`` these are what is run. Raises ApplicationError for names, labels and models that are
-    missing, before any work, and PipelineError for a result of submission files, which hold no sound.
+    without ``applications`` these are what is run. ``judge`` is the configuration of the model that reads answers of
+    judged tasks, ``budget`` the money that servers may cost in this call, which then ends and can be resumed. Raises
+    ApplicationError for names, labels and models that are missing, before any work, and PipelineError for a result of
+    submission files, which hold no sound.
     """
     from codec_superb.pipeline.probing.stage import probe as probe_runs
 
@@ -150,7 +165,7 @@ def probe(
         runs = result.folders
         probe_runs(
             runs, applications=names, backends=_names(backends) or (), tasks=[Path(each) for each in _several(tasks)],
-            device=device, overwrite=overwrite, progress=bar, executor=pool,
+            judge=judge, budget=check_budget(budget), device=device, overwrite=overwrite, progress=bar, executor=pool,
         )  # fmt: skip
     return Result(combine(map(load_results, runs)), result.homes, evaluate)
 

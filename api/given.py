@@ -43,6 +43,15 @@ def check_kbps(kbps: object) -> None:
         raise RefusedSetting(f"kbps: expected a bitrate as a number above 0, got {kbps!r}")
 
 
+def check_budget(budget: Any) -> float | None:
+    """Return the money that servers may cost, None for any. Refuse what is no amount."""
+    if budget is None:
+        return None
+    if isinstance(budget, bool | str) or not hasattr(budget, "__float__") or not float(budget) >= 0:
+        raise PipelineError(f"budget: expected an amount of money of at least 0, got {budget!r}")
+    return float(budget)
+
+
 def check_device(device: object) -> None:
     """Refuse what is no device."""
     if device not in get_args(Device):

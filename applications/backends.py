@@ -277,6 +277,10 @@ _ROWS = (
         packages=_TORCH,
     ),
     BackendEntry(
+        "minicpm-o", ("chat",), f"{_ROOT}.understanding.chats.minicpm_o:MiniCPMo", "",
+        "MiniCPM-o 2.6 in a private environment",
+    ),
+    BackendEntry(
         "chat", ("chat",), f"{_ROOT}.understanding.chats.endpoint:EndpointChat", "probes",
         "a chat of a server: OpenAI's chat completions with sound, vLLM, llama.cpp, Gemini; a file describes it",
         model=OWN_FILE,

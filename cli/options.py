@@ -139,6 +139,23 @@ TasksOption = Annotated[
         show_default="none",
     ),
 ]
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge", metavar="NAME", help="Model that reads answers of judged tasks: a configuration's name.",
+        show_default="none",
+    ),
+]  # fmt: skip
+BudgetOption = Annotated[
+    float | None,
+    typer.Option(
+        "--budget",
+        metavar="MONEY",
+        min=0.0,
+        help="Money that servers may cost in this call; then it ends and can be resumed.",
+        show_default="any",
+    ),
+]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 
 

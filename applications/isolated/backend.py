@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.base_codec.card import Isolation
-from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.errors import CodecUnusable, RefusedSetting
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.lock import Lock, open_lock
+from codec_superb.base_codec.isolation.process import WorkerProcess
 
+Answer = TypeVar("Answer")
 GUESTS = Path(__file__).parents[1] / "guests"
 
 
 class IsolatedBackend(Backend):
-    """Runs the guest that ``isolation`` names, in the environment that its lock describes; on the CPU.
+    """Runs the guest that ``isolation`` names, in the environment that its lock describes.
 
     A subclass finds the model (:meth:`find`) and describes it for the guest (:meth:`describe`). The guest is
     ``Guest(description, device)`` with ``predict(samples)``, samples float32 ``(samples,)`` at ``rate``.
@@ -36,6 +38,8 @@ class IsolatedBackend(Backend):
 
     isolation: ClassVar[Isolation]
     """Lock and guest; the guest as a path, since those by name are codecs."""
+    on_cuda: ClassVar[bool] = False
+    """Whether its lock has packages for CUDA too and its guest computes there."""
     _host: GuestHost | None = None
 
     @abstractmethod
@@ -64,7 +68,7 @@ class IsolatedBackend(Backend):
         Raises ApplicationError for a device that the locked packages do not run on, and when the model cannot be
         opened, with the package's own reason.
         """
-        if device != "cpu":
+        if device != "cpu" and not self.on_cuda:
             raise ApplicationError(f"{model.name}: its locked packages run on the cpu, got device {device!r}")
         self.close()
         self._host = GuestHost(model.name, self.isolation, self.describe(model, threads), "model")
@@ -72,7 +76,7 @@ class IsolatedBackend(Backend):
             self._host.start(device)
         except EnvironmentFailed as error:
             raise MissingPackage(str(error)) from error
-        except CodecUnusable as error:
+        except (CodecUnusable, RefusedSetting) as error:
             raise ApplicationError(str(error)) from error
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
@@ -84,16 +88,23 @@ class IsolatedBackend(Backend):
         return self.ask(samples)
 
     def ask(self, samples: Samples) -> Prediction:
-        """Call the guest. Raises PredictionFailed for an error of the clip, ModelUnusable for one that ends the run."""
+        """Call the guest; errors as :meth:`call`."""
+        found = self.call(lambda worker: worker.predict(samples), "predict")
+        return found if isinstance(found, str) else _numbers(found)
+
+    def call(self, question: Callable[[WorkerProcess], Answer], kind: str) -> Answer:
+        """Send the worker a request of a kind.
+
+        Raises PredictionFailed for an error of the clip, ModelUnusable for one that ends the run.
+        """
         if self._host is None:
             raise ApplicationError(f"{type(self).__name__}: expected a loaded model, load() was not called")
         try:
-            found = self._host.ask(lambda worker: worker.predict(samples), "predict")
+            return self._host.ask(question, kind)
         except (WorkerDied, GuestFailed) as error:
             raise PredictionFailed(str(error)) from error
         except CodecUnusable as error:
             raise ModelUnusable(str(error)) from error
-        return found if isinstance(found, str) else _numbers(found)
 
     def close(self) -> None:
         """End the worker."""

@@ -154,6 +154,12 @@ class WorkerProcess:
         (value,) = self._from.get(answer["values"], data)
         return _array(value)
 
+    def reply(self, samples: NDArray[np.float32], messages: Sequence[Any]) -> str:
+        """Return the guest's answer about ``(samples,)`` to messages ``[[role, [[kind, text], …]], …]``."""
+        values, blob = self._to.put([(samples, b"")])
+        _, data = self._exchange({"kind": "reply", "messages": messages, "values": values}, self.patience.call, blob)
+        return data.decode()
+
     def _ask(self, header: dict[str, Any], clips: Sequence[protocol.Value]) -> list[protocol.Value]:
         """Send one value for each clip and return the answer's; the time limit is that of all of them."""
         values, blob = self._to.put(clips)

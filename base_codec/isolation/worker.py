@@ -66,6 +66,11 @@ def as_many(results: Any, clips: Sequence[Any]) -> Sequence[Any]:
     return listed
 
 
+def text_frame(text: str) -> Frame:
+    """Return the answer with a text; half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    return {"kind": "result", "text": True}, text.encode(errors="replace")
+
+
 class Worker:
     """One guest and the pipes to its host."""
 
@@ -163,9 +168,15 @@ class Worker:
         """Return the prediction for samples: a text or an array of numbers."""
         ((samples, _),) = self.arrays_in.get(header["values"], blob)
         result = self.guest.predict(samples)
-        if isinstance(result, str):
-            return {"kind": "result", "text": True}, result.encode(errors="replace")
-        return self._results([result])
+        return text_frame(result) if isinstance(result, str) else self._results([result])
+
+    def do_reply(self, header: dict[str, Any], blob: bytes) -> Frame:
+        """Return a chat's answer to messages in which audio parts stand for the samples."""
+        ((samples, _),) = self.arrays_in.get(header["values"], blob)
+        result = self.guest.reply(samples, header["messages"])
+        if not isinstance(result, str):
+            raise TypeError(f"expected a text from the guest, got {type(result).__name__}")
+        return text_frame(result)
 
     def _beat(self) -> None:
         """Send a heartbeat every second."""

@@ -18,6 +18,7 @@ from codec_superb.cli.options import (
     ApplicationOption,
     BackendOption,
     BatchOption,
+    BudgetOption,
     CategoryOption,
     CodecOption,
     CompileOption,
@@ -26,6 +27,7 @@ from codec_superb.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    JudgeOption,
     KbpsOption,
     LimitOption,
     MetricOption,
@@ -91,6 +93,8 @@ def command(
     application: ApplicationOption = None,
     backend: BackendOption = None,
     tasks: TasksOption = None,
+    judge: JudgeOption = "",
+    budget: BudgetOption = None,
     probe_codec: Annotated[
         list[str] | None,
         typer.Option("--probe-codec", metavar="NAME…", help="Codecs that are probed.", show_default="all"),
@@ -133,7 +137,7 @@ def command(
     with TerminalProgress() as progress:
         prepare_fetched(datasets, progress)
         if choices:
-            check_probes_possible(datasets, choices, category=category, limit=limit)
+            check_probes_possible(datasets, choices, category=category, limit=limit, judge=judge)
         with open_executor(runner, workers) as pool:
             outcomes = resynthesise(
                 codecs, datasets, out=out, conditions=conditions, device=device, options=options, batch=batch,
@@ -150,8 +154,8 @@ def command(
             if choices:
                 probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
-                    probed, applications=applications, backends=backend or (), tasks=tasks or (), device=device,
-                    overwrite=overwrite, progress=progress, executor=pool,
+                    probed, applications=applications, backends=backend or (), tasks=tasks or (), judge=judge,
+                    budget=budget, device=device, overwrite=overwrite, progress=progress, executor=pool,
                 )  # fmt: skip
     print_failures(outcomes)
     page = report or out / "report.html"

@@ -12,8 +12,10 @@ from codec_superb.cli.console import TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     ApplicationOption,
     BackendOption,
+    BudgetOption,
     Device,
     JsonOption,
+    JudgeOption,
     OverwriteOption,
     RunnerOption,
     RunsArgument,
@@ -34,16 +36,11 @@ def command(
         Path | None, typer.Option(metavar="DIR", help="Folder of models: one model's files, or a folder a model.")
     ] = None,
     device: Annotated[Device, typer.Option(help="Where large models run; small ones run on the CPU.")] = "auto",
-    judge: Annotated[
-        str, typer.Option(metavar="NAME", help="Model that reads answers of judged tasks: a configuration's name.")
-    ] = "",
+    judge: JudgeOption = "",
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
-    budget: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="Money that servers may cost in this call; then it ends and can be resumed."),
-    ] = None,
+    budget: BudgetOption = None,
     answers: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Answers that a chat gave elsewhere, JSON lines; asks nobody.")
     ] = None,

@@ -25,6 +25,7 @@ from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
 from codec_superb.pipeline.probing.chain import SecondPlan, identified, planned, portable, second_plan
 from codec_superb.pipeline.probing.clip import item_of, reference_at
+from codec_superb.pipeline.probing.judging import judge_of
 from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips
 
@@ -94,12 +95,17 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
 
 
 def check_probes_possible(
-    datasets: Sequence[str], choices: Sequence[Choice], *, category: Category | None = None, limit: int | None = None
+    datasets: Sequence[str],
+    choices: Sequence[Choice],
+    *,
+    category: Category | None = None,
+    limit: int | None = None,
+    judge: str = "",
 ) -> None:
     """Raise, before the resynthesis, the errors that :func:`~codec_superb.pipeline.probing.stage.probe` would raise.
 
     Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, whose models are located or
-    downloaded.
+    downloaded, and MissingModel for a judge that is needed and not named, or not configured.
     """
     busy: set[str] = set()
     for spec in datasets:
@@ -107,6 +113,8 @@ def check_probes_possible(
         clips = {tuple(select_clips(dataset, limit))}
         busy |= _examine(dataset, clips, choices, named=spec in manifest_names())[2]
     _refuse_idle(busy, choices)
+    if reader := judge_of(sorted(busy), judge, None):
+        reader.close()
     prepare_all([choice for choice in choices if choice.probe in busy], None)
 
 

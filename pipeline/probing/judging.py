@@ -93,14 +93,16 @@ def is_judged(row: Probe) -> bool:
 
 
 def judge_of(
-    keys: Sequence[str], name: str, weights: Path | None, progress: Progress, *, anew: bool = False
+    keys: Sequence[str], name: str, weights: Path | None, progress: Progress | None = None, *, anew: bool = False
 ) -> Judge | None:
     """Return the judge for some probes, None where none of them is judged. Raises MissingModel."""
     judged = [key for key in keys if is_judged(probe(key))]
     if not judged:
         return None
     if not name:
-        raise MissingModel(f"{judged[0]}: a judge reads its answers, and none is named: add --judge NAME")
+        raise MissingModel(
+            f"{judged[0]}: a judge reads its answers, and none is named: add --judge NAME (Python: judge=NAME)"
+        )
     return Judge(TextJudge(name, weights), progress, anew=anew)
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import codec_superb as cs
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.cli.console import TerminalProgress
 from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.errors import PipelineError
 
 DOCS = (Path(__file__).parents[2] / "docs/python.md").read_text(encoding="utf-8")
 PROGRAM = """
@@ -59,6 +61,35 @@ def test_the_page_names_every_option_and_every_part_of_a_result() -> None:
         assert re.search(rf"`[^`]*\b{name}\b", DOCS), name
     for name in vars(cs.Result):
         assert name.startswith("_") or re.search(rf"\b{name}\b", DOCS), name
+
+
+def test_probing_takes_the_same_options_everywhere() -> None:
+    """Who answers, what is asked, who judges and what it may cost: by one name and default in all four doors."""
+    import inspect
+
+    from codec_superb.cli.commands import bench, probe
+    from codec_superb.pipeline.probing import stage
+
+    wanted = inspect.signature(stage.probe).parameters
+    for name in ("backends", "tasks", "judge", "budget"):
+        for function in (cs.evaluate, cs.probe):
+            given = inspect.signature(function).parameters[name].default
+            assert (given or None) == (wanted[name].default or None), (function, name)
+        for command in (bench.command, probe.command):
+            option = inspect.signature(command).parameters[name.removesuffix("s") if name == "backends" else name]
+            assert (option.default or None) == (wanted[name].default or None), (command, name)
+
+
+def test_a_judge_is_missed_before_a_codec_runs(tmp_path: Path) -> None:
+    """A judged task without a judge, with one that is not configured, and a budget that is none."""
+    (tmp_path / "task.yaml").write_text(
+        'task: judged\ntitle: J\nlabel: text\nprompt: "What is said here?"\nmeasure: judge-rating\n'
+    )
+    asked = {"tasks": tmp_path / "task.yaml", "limit": 1, "out": tmp_path / "runs", "progress": False}
+    for wrong, reason in (({}, "judge=NAME"), ({"judge": "nobody"}, "nobody"), ({"budget": -1}, "at least 0")):
+        with pytest.raises((ApplicationError, PipelineError), match=reason):
+            cs.evaluate("g711_alaw", "mini", **(asked | wrong))  # type: ignore[arg-type]
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_notebook_shows_a_bar_for_each_step(monkeypatch: pytest.MonkeyPatch) -> None:

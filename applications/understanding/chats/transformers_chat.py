@@ -15,14 +15,14 @@ from codec_superb.applications.embed.options import read_options
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Model, Reply, Samples, Setting, Sound
 from codec_superb.applications.memory import raises_out_of_memory
+from codec_superb.applications.packages import require_packages
 from codec_superb.applications.transformers_checkpoint import import_transformers
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.chat_checkpoint import NAME, ChatCheckpoint, find_chat
-from codec_superb.applications.understanding.chats.families import FAMILIES, Family
+from codec_superb.applications.understanding.chats.families import DTYPES, FAMILIES, Family
 
 DEFAULTS: dict[str, Setting] = {"max_new_tokens": 256, "dtype": "bfloat16"}
 """Options behind the name; the checkpoints are published in bfloat16."""
-DTYPES = ("bfloat16", "float16", "float32")
 
 
 class TransformersChat(Chat):
@@ -49,6 +49,7 @@ class TransformersChat(Chat):
         given = str(self.weights) if self.weights is not None else name
         if not given:
             raise ApplicationError(f"{NAME}: name a model, {NAME}:OWNER/NAME@REVISION or {NAME}:DIR")
+        require_packages(NAME, "applications", "torch", "transformers")
         found = self._found = find_chat(given)
         settings = {
             "family": found.family.name, "model_type": found.family.model_type, "decoding": "greedy",
@@ -103,7 +104,11 @@ class TransformersChat(Chat):
         asked = conversation(self._row, sound)
         if self._row.form == "encoded":
             return self._processor.apply_chat_template(asked)
-        text = self._processor.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
+        # transformers 5.23 drops the template of Phi-4's processor when it reads it; its tokeniser has the same one
+        template = self._processor.chat_template or self._processor.tokenizer.chat_template
+        text = self._processor.apply_chat_template(
+            asked, chat_template=template, tokenize=False, add_generation_prompt=True
+        )
         sounds = [sound.samples for message in sound.messages for part in message.parts if part.kind == "audio"]
         start = self._processor.tokenizer.bos_token
         # a template that begins with the first token already would give it twice
@@ -153,7 +158,7 @@ def _load(row: Family, model: Model, device: str) -> tuple[Any, Any]:
         processor = getattr(transformers, row.processor).from_pretrained(model.path, local_files_only=True)
         network, report = getattr(transformers, row.network).from_pretrained(
             model.path, local_files_only=True, dtype=getattr(torch, str(model.settings["dtype"])),
-            output_loading_info=True, **dict(row.options),
+            output_loading_info=True,
         )  # fmt: skip
         if row.sound_adapter:
             network.load_adapter(
@@ -167,5 +172,4 @@ def _load(row: Family, model: Model, device: str) -> tuple[Any, Any]:
             f"{model.path.name} is no checkpoint of {row.network}: it lacks {', '.join(absent[:5])}"
             f"{' and more' if len(absent) > 5 else ''}; fetch it again"  # noqa: PLR2004 -- as many as a line holds
         )
-    network = getattr(network, row.inner) if row.inner else network
     return processor, network.to(device).eval()

@@ -51,11 +51,12 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", ["qwen2_audio", "audio_flamingo_3", "granite_speech", "voxtral"])
+@pytest.mark.parametrize("kind", [row.name for row in FAMILIES.values()])
 def test_a_family_answers(kind: str, tmp_path: Path) -> None:
     """The same again and whatever stands beside it; what is asked and what sounds matters; 8 tokens end it."""
-    if kind == "voxtral" and importlib.util.find_spec("mistral_common") is None:
-        pytest.skip("Voxtral's tokeniser needs mistral-common: pip install mistral-common")
+    row = next(row for row in FAMILIES.values() if row.name == kind)
+    if absent := [name for name in row.packages if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"{kind} needs {', '.join(absent)}: pip install 'codec-superb[chats]'")
     chat = opened(save_chat(kind, tmp_path / kind))
     assert chat.family == kind
     system = Message("system", (Part("text", "Be brief."),))

@@ -8,18 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from codec_superb.applications.transformers_checkpoint import import_transformers
+from support.applications import omni_checkpoints
+from support.applications.checkpoint_parts import EARS, PARTS, TEXT, Made, tokenizer
 
-TEXT = {
-    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "num_key_value_heads": 2, "max_position_embeddings": 4096,
-}  # fmt: skip
-EARS = {"num_mel_bins": 16, "max_source_positions": 1500}
-PARTS = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}"
-    "{% if c.type == 'audio' %}SOUND{% else %}{{ c.text }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
-    "<|im_start|>assistant\n"
-)
+from codec_superb.applications.transformers_checkpoint import import_transformers
 
 
 def save_chat(kind: str, folder: Path, seed: int = 3) -> Path:
@@ -37,22 +29,6 @@ def save_chat(kind: str, folder: Path, seed: int = 3) -> Path:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "codec_superb_random": True}))
     return folder
-
-
-def tokenizer(*special: str) -> Any:
-    """Return one token a byte, and special ones behind them."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    transformers = import_transformers()
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    made = Tokenizer(models.BPE({letter: at for at, letter in enumerate(letters)}, []))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    made.add_special_tokens(["<|im_start|>", "<|im_end|>", *special])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|im_end|>")
-
-
-Made = tuple[Any, Callable[[Path], Any]]
 
 
 def _qwen2_audio() -> Made:
@@ -162,4 +138,5 @@ _MAKERS: dict[str, Callable[[], Made]] = {
     "audio_flamingo_3": _audio_flamingo_3,
     "granite_speech": _granite_speech,
     "voxtral": _voxtral,
+    **omni_checkpoints.MAKERS,
 }
