@@ -24,6 +24,8 @@ from codec_superb.data_manifests.packages.archive import select_members
 
 PACKAGE = "asterisk-core-sounds-{}-wav_*_all.deb"
 LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "ru": "Russian"}
+_LICENCES = {"ru": "CC-BY-3.0"}
+"""Where a package's own file ``copyright`` states another than the manifest's."""
 OF_A_LANGUAGE = 30
 SECONDS = 1.5
 CHOICES = 4
@@ -136,4 +138,7 @@ def _store(listing: Listing, name: str, content: bytes, labels: ManifestLabels) 
     path = listing.root / f"{name}.wav"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
-    listing.add(path, labels, below=listing.root, attribution=f"Asterisk core sounds, voice {labels.speaker}")
+    listing.add(
+        path, labels, below=listing.root, attribution=f"Asterisk core sounds, voice {labels.speaker}",
+        licence=_LICENCES.get(labels.language or ""),
+    )  # fmt: skip

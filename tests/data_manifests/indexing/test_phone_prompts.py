@@ -43,6 +43,7 @@ def test_announcements_are_the_same_in_all_languages(tmp_path: Path) -> None:
     said = [clip.labels for clip in listing.found if clip.id.startswith("languages/")]
     assert Counter(of.language for of in said) == dict.fromkeys(VOICES, 30)
     assert len({of.extra["announcement"] for of in said}) == 30
+    assert {clip.licence for clip in listing.found if clip.labels.language == "ru"} == {"CC-BY-3.0"}
     assert {(of.language, of.extra["language_name"]) for of in said} == set(phone_prompts.LANGUAGES.items())
 
 
