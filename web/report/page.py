@@ -36,8 +36,10 @@ from codec_superb.web.report.sections import (
     listening_clips,
     rate_matrix,
 )
+from codec_superb.web.report.understanding import understanding_panel
 from codec_superb.web.rows import CodecResult, ReportData
 from codec_superb.web.theme import CEILING_SYMBOL, DARK, LIGHT, SYMBOL_PATHS, Style, family_styles
+from codec_superb.web.understanding.choose import is_understanding
 
 _SCRIPTS = ("unpack.js", "core.js", "tabs.js", "table.js", "charts.js", "scatter.js", "listening.js", "main.js")
 
@@ -77,7 +79,8 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     styles = family_styles(row.family for row in [*data.results, *(row.result for row in data.conditions)])
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
     mseb = mseb_panel([*data.applications, *data.slices], data.results, styles, data.examples)
-    others = [row for row in data.applications if not is_mseb(row)]
+    understanding = understanding_panel(data.applications, data.results, styles)
+    others = [row for row in data.applications if not is_mseb(row) and not is_understanding(row)]
     applications = applications_panel(others, data.results, styles) if others else None
     present = metrics_present(data.results, table)
     plotly = _plotly()
@@ -86,7 +89,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     payload = to_json(
         {panel.category: panel.payload for panel in panels},
         applications.figures if applications else {},
-        mseb.figures if mseb else {},
+        {**(mseb.figures if mseb else {}), **(understanding.figures if understanding else {})},
     )
     page = (
         _environment()
@@ -96,6 +99,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             panels=panels,
             applications=applications,
             mseb=mseb,
+            understanding=understanding,
             application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),

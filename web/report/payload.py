@@ -87,15 +87,15 @@ def panel_payload(
 def to_json(
     panels: Mapping[str, PanelPayload],
     applications: Mapping[str, Figure] | None = None,
-    mseb: Mapping[str, Figure] | None = None,
+    figures: Mapping[str, Figure] | None = None,
 ) -> str:
     """Write the payload escaped for a ``<script>`` element, whatever names it holds.
 
-    ``applications`` are the figures of applications, by group, and ``mseb`` those of its section, by name.
+    ``applications`` are the figures of applications by group, ``figures`` those of MSEB and of understanding by name.
     """
     themes = {"light": LIGHT.colours(), "dark": DARK.colours()}
     text = json.dumps(
-        {"themes": themes, "panels": panels, "applications": {"rate": applications or {}}, "mseb": mseb or {}},
+        {"themes": themes, "panels": panels, "applications": {"rate": applications or {}}, "figures": figures or {}},
         allow_nan=False,
         separators=(",", ":"),
     )

@@ -8,7 +8,7 @@ for (const panel of document.querySelectorAll(".panel[data-category]")) {
 }
 const applications = document.getElementById("applications");
 if (applications) setUpRateChart(applications, report.applications);
-for (const chart of document.querySelectorAll("[data-figure]")) setUpFigure(chart, report.mseb);
+for (const chart of document.querySelectorAll("[data-figure]")) setUpFigure(chart, report.figures);
 document.querySelectorAll("[data-sortable]").forEach(setUpTable);
 document.querySelectorAll(".scroll").forEach(setUpScroll);
 setUpListening();

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from codec_superb.applications.probe import Probe
-from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.rows import ApplicationRow
 
 AGREEMENT, UNREAD, ABOVE_CHANCE = "agreement_pct", "unparsed_pct", "above_chance_pct"
@@ -16,6 +16,12 @@ def task_of(row: ApplicationRow) -> Probe | None:
     """Return the probe of a row of a shipped task of understanding; None for any other row."""
     found = APPLICATION_METRICS.get(row.numbers.figure)
     return found.probe if found and found.probe and found.probe.definition else None
+
+
+def is_understanding(row: ApplicationRow) -> bool:
+    """Whether a row is of a task of understanding, shipped or custom; of a custom one where this process knows it."""
+    probe = application_of(row.numbers.figure).probe
+    return probe is not None and probe.definition is not None
 
 
 def main_rows(rows: Iterable[ApplicationRow]) -> list[ApplicationRow]:

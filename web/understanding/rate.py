@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.applications import application_of
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -20,7 +20,7 @@ def understanding_rate_chart(
 
     ``everything`` holds the rows in which what guessing gives is looked for.
     """
-    quantity = APPLICATION_METRICS[figure].quantity
+    quantity = application_of(figure).quantity
     styles = family_styles(result.family for result, _ in codecs)
     chart = rate_chart([drawn_result(row, result) for result, row in codecs], quantity, styles)
     if not codecs:
