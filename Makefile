@@ -146,7 +146,7 @@ chromium:
 	  else echo "The page tests need Chromium: install it (Debian: apt install chromium) and run make test again." >&2; exit 1; fi; }
 
 # Encoders of classical codecs that no wheel carries. Tests of a codec whose library is missing are skipped, by name.
-LIBRARIES := libvo-amrwbenc0 libspeex1 libbcg729-0 musepack-tools
+LIBRARIES := libvo-amrwbenc0 libspeex1 libbcg729-0 musepack-tools flite
 APT_LIBRARIES = apt-get update -qq && apt-get install -y -qq $(LIBRARIES) >/dev/null
 libraries:
 	@dpkg -s $(LIBRARIES) >/dev/null 2>&1 || { \

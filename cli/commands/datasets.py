@@ -182,6 +182,29 @@ def export(
         raise typer.Exit(CLIPS_FAILED)
 
 
+@app.command("make")
+def make(
+    name: Annotated[str, typer.Argument(help="Dataset whose texts are spoken, by name, or a folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the recordings and labels.csv are written.")],
+    command: Annotated[
+        str, typer.Option("--command", metavar="WORDS", help="Program that speaks {text} into {out}; no shell runs it.")
+    ],
+    label: Annotated[str, typer.Option(metavar="LABEL", help="What is spoken: text, question or extra:NAME.")] = "text",
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a program speak the texts of a dataset, and keep what it said as a dataset of its own."""
+    from codec_superb.pipeline.importing.spoken import speak_dataset
+
+    with TerminalProgress() as progress:
+        done = speak_dataset(dataset_spec(name), folder, command, label=label, limit=limit, progress=progress)
+    line = f"{name}: {count(done.clips, 'text')} spoken in {plain_path(folder)}, {done.done} now"
+    line += f", {done.left_out} without {label} left out" if done.left_out else ""
+    _tell(done, [line, *(f"  failed: {clip}: {reason}" for clip, _, reason in done.failed)], as_json=as_json)
+    if done.failed:
+        raise typer.Exit(CLIPS_FAILED)
+
+
 @app.command("check")
 def check(name: str, as_json: JsonOption = False) -> None:
     """Decode and hash every clip of a dataset or folder; exit 3 when one is missing or damaged."""

@@ -31,7 +31,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "metrics list",
         "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove", "conditions",
         "datasets list", "datasets show", "datasets prepare", "datasets index",
-        "datasets check", "datasets export", "resynth", "import",
+        "datasets check", "datasets export", "datasets make", "resynth", "import",
         "score", "probe", "applications", "check-task", "pack", "check", "check-judge", "report", "compare", "bench",
         "cite",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
