@@ -2,8 +2,9 @@
 
 Synthesisers, voice cloning and chats that answer aloud are asked once. The folder that comes of it is a folder of audio
 with ``labels.csv`` like any other: a recording a text, labelled with the text and its language, with ``source`` (the
-clip whose text it is) and ``maker``. ``maker.json`` tells the program, its arguments, the dataset, its state and the
-day. What was spoken is spoken once: the same call goes on, and another program needs another folder.
+clip whose text it is), ``maker`` and the dataset's own labels. ``maker.json`` tells the program, its arguments, the
+dataset, its state and the day. What was spoken is spoken once: the same call goes on, and another program needs another
+folder.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ SECONDS = 300.0
 """A text that takes longer has failed."""
 PLACES = ("text", "out", "language", "sound")
 _LABELS = ("path", "text", "language", "category", "source", "maker")
+"""Columns of every such folder; the dataset's own labels follow, but for those of these names."""
 
 
 class SpokenText(Record):
@@ -119,7 +121,8 @@ def speak_dataset(
             except _NotSpoken as error:
                 failed.append(FailedClip(clip, "speak", str(error)))
             progress.advance()
-        write_output(folder / LABELS_FILE, _labels([there[clip] for clip in texts if clip in there], maker))
+        spoken = [(there[clip], dict(opened.clip(clip).labels.extra)) for clip in texts if clip in there]
+        write_output(folder / LABELS_FILE, _labels(spoken, Path(maker.command[0]).name))
     return Spoken(folder, len(there), len(todo) - len(failed), failed, left_out)
 
 
@@ -222,10 +225,12 @@ def _samples(path: Path) -> int:
         return 0
 
 
-def _labels(lines: Sequence[SpokenText], maker: Maker) -> bytes:
+def _labels(spoken: Sequence[tuple[SpokenText, Mapping[str, str]]], maker: str) -> bytes:
+    own = sorted({name for _, extra in spoken for name in extra} - set(_LABELS))
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_LABELS)
-    named = Path(maker.command[0]).name
-    rows.writerows((line.file, line.text, line.language or "", "speech", line.clip, named) for line in lines)
+    rows.writerow((*_LABELS, *own))
+    for line, extra in spoken:
+        usual = (line.file, line.text, line.language or "", "speech", line.clip, maker)
+        rows.writerow((*usual, *(extra.get(name, "") for name in own)))
     return text.getvalue().encode()

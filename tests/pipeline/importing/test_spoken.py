@@ -50,7 +50,7 @@ def data(tmp_path: Path) -> Path:
 def write_labels(folder: Path, rows: list[list[str]]) -> None:
     """Write the labels of a folder."""
     with (folder / "labels.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["path", "text", "language"], *rows])
+        csv.writer(file).writerows([["path", "text", "language", "style"], *([*row, row[0]] for row in rows)])
 
 
 def speak(data: Path, *, text: str = "{text}", **more: Any) -> Spoken:
@@ -78,6 +78,7 @@ def test_what_is_spoken_is_a_dataset(data: Path, monkeypatch: pytest.MonkeyPatch
     assert {dict(of.labels.extra)["source"].removesuffix(".wav"): of.labels.text for of in clips} == {
         name: spoken for name, spoken in TEXTS.items() if spoken
     }
+    assert all(dict(of.labels.extra)["style"] == dict(of.labels.extra)["source"] for of in clips)
     assert {of.load()[0].shape[1] for of in clips} == {80 * len(spoken) for spoken in TEXTS.values() if spoken}
     told = json.loads((done.folder / spoken.MAKER).read_text())
     assert (told["dataset"], told["label"], told["command"][0]) == ("data", "text", sys.executable)
