@@ -22,6 +22,8 @@ LONGEST = 65_536
 """Characters of a template, and of what it renders to."""
 VARIABLES = ("question", "choices", "classes", "language", "extra")
 """What a template sees of a clip and its task."""
+_PLAIN = ("question", "choices", "classes", "language")
+"""Texts and lists of texts among them, which have no fields."""
 _PARTS = 4096
 """Syntax nodes of a template."""
 _DEEPEST = 32
@@ -191,6 +193,8 @@ def _refuse(node: nodes.Node, names: frozenset[str]) -> None:
             said = "a loop may not be recursive"
         case nodes.Name(name=name) if node.ctx == "load" and name not in names:
             said = f"there is no variable {name!r}; {_near(name, tuple(sorted(names)))}"
+        case nodes.Getattr(node=nodes.Name(name=name), attr=attr) if name in _PLAIN:
+            said = f"{name} has no field {attr!r}: write {name} alone, or extra.{attr} for a label of your own"
         case nodes.Filter(name=name) if name not in (*_FILTERS, "join", "replace"):
             said = f"there is no filter {name!r} here; {_near(name, (*_FILTERS, 'join', 'replace'))}"
         case nodes.Test(name=name) if name not in _TESTS:

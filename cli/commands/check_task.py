@@ -32,6 +32,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Check a file of understanding tasks; with a clip show what a chat is asked, with an answer how it is scored."""
+    from codec_superb.applications.catalogue import backend_entry
     from codec_superb.applications.plugged import adopt
     from codec_superb.applications.table import PROBES
     from codec_superb.applications.understanding.dry_run import try_task
@@ -40,6 +41,10 @@ def command(
     if dataset is None and (clip is not None or answer is not None):
         raise typer.BadParameter("expected --dataset NAME|DIR beside --clip and --answer: it has the clip's labels")
     rows = [PROBES[key] for key in adopt((), [file])]
+    if not rows:
+        raise typer.BadParameter(f"expected a task in {file}, got none: docs/understanding.md shows one")
+    for row in rows:
+        backend_entry(row.backend)
     tasks = tasks_as_data(rows)
     item = None if dataset is None else _item(dataset, clip)
     tried = {row.key: try_task(definition_of(row), item, family=family, answer=answer) for row in rows if item}

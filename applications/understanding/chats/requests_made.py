@@ -26,6 +26,8 @@ _FULL_SCALE = 32_768.0
 _FILTERED = {"content_filter", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII"}
 _MOST_TOKENS = 10**9
 """Of one answer; a server that counts more, or fewer than none, has not counted."""
+_SHOWN = 80
+"""Characters of an answer that is none."""
 _CHARACTERS_A_TOKEN = 3
 """For estimates: English has some four, other languages fewer."""
 
@@ -123,7 +125,10 @@ def answer_in(settings: ChatSettings, found: Any, tokens: tuple[int, int, int]) 
     try:
         text, finish, usage, print_of = (_read_gemini if settings.audio == "gemini" else _read_completion)(found)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError) as error:
-        raise PredictionFailed(f"{settings.model}: expected a chat's answer, got another ({error!r})") from error
+        shown = json.dumps(found, ensure_ascii=False)[:_SHOWN]
+        raise PredictionFailed(
+            f"{settings.model}: expected a chat's answer, got JSON of another form: {shown}"
+        ) from error
     if finish in _FILTERED:
         raise PredictionFailed(f"{settings.model}: the server's filter refuses ({finish})")
     if not isinstance(text, str):

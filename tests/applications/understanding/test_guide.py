@@ -82,3 +82,20 @@ def test_every_row_is_documented(table: dict[str, object]) -> None:
     """The guide's tables have a row for each post-processor and measure."""
     text = (ROOT / "docs" / GUIDE).read_text(encoding="utf-8")
     assert [name for name in table if f"| `{name}` |" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "expected a task in"),
+        ("task: a_b\ntitle: A\nlabel: text\nmeasure: em\nbackend: casade\nprompt: 'What is said?'", "mean cascade?"),
+    ],
+)
+def test_check_task_refuses_what_probe_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    """A file without tasks, and a chat that does not exist, end with code 2."""
+    file = tmp_path / "task.yaml"
+    file.write_text(text)
+    assert call(["check-task", str(file)]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

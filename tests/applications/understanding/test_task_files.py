@@ -50,6 +50,7 @@ _KNOWN = {
         ("measure: prefix-match", "measure:\n  name: prefix-match\n  sharp: 1", "line 12: prefix-match: "),
         ("prompt: ", "prompt:\n  default: choose_class\n  qwen: chose_class\n# ", "line 8: prompt.qwen: there is no"),
         ("classes |", "clases |", "line 6: template, line 1: there is no variable 'clases'; did you mean classes?"),
+        ("classes | join", "classes.all | join", "line 6: template, line 1: classes has no field 'all'"),
         ("title:", "task: other\ntitle:", "line 3: expected YAML: the key task is given twice"),
         ("[dog, cat]", "&a [dog, *a]", "line 5: expected YAML: write *a out"),
         ("[dog, cat]", "[" * 100_000, "line 5: expected YAML: expected at most"),
