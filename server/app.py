@@ -50,6 +50,7 @@ from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
 from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.pages.custom import router as custom
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
 from codec_superb.server.people.rate_counters import make_limiter
@@ -160,7 +161,7 @@ def _routes(*, local: bool) -> list[BaseRoute]:
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     shown = (
-        operations, board_page, pages, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
+        operations, board_page, pages, custom, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
         understanding, ranking, snapshots,
     )  # fmt: skip
     if local:

@@ -12,6 +12,7 @@ from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
+from codec_superb.web.site.custom import CustomTaskRow
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
@@ -90,6 +91,8 @@ class BoardEntry:
     """Where its bitrates come from; those of published tables stand apart by their source."""
     submitter_in_file: str = ""
     """Whom the file names, in its own words."""
+    custom_tasks: tuple[CustomTaskRow, ...] = ()
+    """Figures of tasks that this board does not ship: shown on a page of their own, never ranked."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
 

@@ -14,6 +14,7 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
 from codec_superb.server.database.models import COUNTED, STANDING, Account, Codec, Result, Revision, Submission
 from codec_superb.server.people.access import ANONYMOUS
+from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
 from codec_superb.web.rows import CardFacts
@@ -72,6 +73,7 @@ def _heads() -> Any:
             Submission.metrics,
             Submission.document["datasets"].label("datasets"),
             Submission.document["applications"].label("applications"),
+            Submission.document[FIELD].label("custom_tasks"),
         )
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
@@ -113,6 +115,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
         operations=stored_operations(head.datasets or ()),
         card=_card_facts(card),
+        custom_tasks=tuple(custom_tasks({FIELD: head.custom_tasks or ()})),
     )
 
 

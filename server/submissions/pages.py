@@ -1,10 +1,8 @@
-"""``/submissions/{id}``, the difference between two versions, custom ones and those under conditions, for people."""
+"""``/submissions/{id}``, the difference between two versions, and those under conditions, for people."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
@@ -16,22 +14,9 @@ from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.conditions import categories_of
 from codec_superb.server.submissions.endpoints import Identity
-from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
-PER_PAGE = 50
-
-
-@router.get("/custom", response_class=HTMLResponse)
-def custom_page(
-    request: Request, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
-) -> HTMLResponse:
-    """List the public submissions on datasets that are not of the benchmark, newest first."""
-    context = page_context_of(request, "Custom datasets")  # its revision is not newer than what is read below
-    found = service.listed(session, custom=True, page=page, per_page=PER_PAGE)
-    links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}")
-    return HTMLResponse(render("custom.html.j2", context, found=found.submissions, links=links))
 
 
 @router.get("/conditions", response_class=HTMLResponse)

@@ -19,6 +19,9 @@ from codec_superb.web.site.understanding.page import UnderstandingView
 from codec_superb.web.understanding.choose import task_of
 from codec_superb.web.understanding.rate import understanding_rate_chart
 
+AVERAGE = "ultra_average"
+"""Key of UltraEval-Audio's average of codecs."""
+
 
 def view_of(snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
@@ -34,7 +37,7 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
         "contradicts its own average; the paper’s figure stands here."
         for of in contradictions()
     ]
-    return UnderstandingView(chosen, datasets, codecs, columns, _published(), uea_about(), told)
+    return UnderstandingView(chosen, datasets, codecs, columns, _averages(snapshot), uea_about(), told)
 
 
 def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
@@ -73,12 +76,17 @@ def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
     return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender) for row in rows)
 
 
-def _published() -> list[tuple[str, str, TextTable]]:
-    """Return title, definition and table of the three averages, the codecs' last."""
+def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
+    """Return title, definition and table of the three averages; that of codecs has those that were submitted too."""
     table = published_table("ultraeval")
-    rows = sorted(table.codecs, key=lambda codec: -codec.applications["ultra_average"])
-    lines = tuple((TextCell(codec.name), TextCell(f"{codec.applications['ultra_average']:.2f}")) for codec in rows)
-    codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average")), lines)
+    rows = [(codec.applications[AVERAGE], TextCell(codec.name), TextCell("published")) for codec in table.codecs]
+    for entry in snapshot.runs:
+        found = entry.applications.get("", {}).get(AVERAGE)
+        if found is not None and found.numbers.resynthesis.value is not None:
+            name = TextCell(entry.title, "", f"/codecs/{entry.codec}")
+            rows.append((found.numbers.resynthesis.value, name, TextCell(entry.source_label)))
+    lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
+    codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
     return [*map(_board, BOARDS), ("Codecs", table.differs[-1], codecs)]
 
 

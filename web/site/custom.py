@@ -59,3 +59,15 @@ class CustomTaskRow:
         """Return ceiling, value and loss as text."""
         shown = (self.reference, self.resynthesis, self.loss)
         return ["–" if value is None else f"{value:.{self.decimals}f}" for value in shown]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTask:
+    """The main figure of a custom task, in the list of all submissions."""
+
+    row: CustomTaskRow
+    codec: str
+    """Its title."""
+    submission: str
+    source: str
+    """Who says so."""

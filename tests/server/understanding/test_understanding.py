@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from support.server.understanding import CHANCE, TASK, make_understanding_codecs
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -81,3 +83,24 @@ def test_a_visitor_sees_the_chart_and_no_barrier(browser: Browser, site: str, wi
             expect(chart).to_have_attribute("data-state", "drawn")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert accessibility_faults(page) == []
+
+
+def test_averages_of_submitted_codecs_stand_beside_the_published(app: FastAPI, database: Database) -> None:
+    """Sorted with them, with who says so; a codec without the average is not there."""
+    with database.transaction(write=True) as session:
+        make_understanding_codecs(session)
+        submission = next(of for of in session.query(Submission) if of.codec.name == "lyra_3.2k")
+        entry = {**submission.document["applications"][0], "probe": "ultra", "figure": "ultra_average", "dataset": ""}
+        entry["resynthesis"] = {**entry["resynthesis"], "value": 61.25}
+        submission.document = {**submission.document, "applications": [*submission.document["applications"], entry]}
+    with TestClient(app) as client:
+        page = client.get("/understanding").text
+    table = page[page.rindex("<h3>Codecs</h3>") :]
+    rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
+    values = [float(found[0]) for row in rows if (found := re.findall(r">\s*(-?\d+\.\d\d)\s*<", row))]
+    assert values == sorted(values, reverse=True)
+    (own,) = (row for row in rows if "61.25" in row)
+    assert 'href="/codecs/lyra_3.2k"' in own
+    assert "self-reported by someone" in own
+    assert "opus_6k" not in table
+    assert sum("published" in row for row in rows) == len(values) - 1 > 5
