@@ -90,8 +90,13 @@ class Cascade(Chat):
 
     def _likeness(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
         """Return cosines of meaning, ``(texts, others)``."""
-        vectors = self._reader.embed([*texts, *others], "sentence")
-        return np.asarray(vectors[: len(texts)] @ vectors[len(texts) :].T, np.float64)
+        left, right = (np.stack([self._vector(text) for text in of]) for of in (texts, others))
+        return np.asarray(left @ right.T, np.float64)
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 -- as above; options are the same for most clips
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._reader.embed([text], "sentence")[0]
+        return vector
 
     def close(self) -> None:
         """Release them."""
