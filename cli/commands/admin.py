@@ -16,6 +16,7 @@ from codec_superb.cli.commands import (
     admin_mseb,
     admin_private,
     admin_submissions,
+    admin_tasks,
     admin_tokens,
     admin_verify,
 )
@@ -33,6 +34,7 @@ app.add_typer(admin_codecs.app, name="codec", cls=Group)
 app.add_typer(admin_datasets.app, name="datasets", cls=Group)
 app.add_typer(admin_listening.app, name="listening", cls=Group)
 app.add_typer(admin_mseb.app, name="mseb", cls=Group)
+app.add_typer(admin_tasks.app, name="tasks", cls=Group)
 app.add_typer(admin_private.app, name="private", cls=Group)
 app.add_typer(admin_keys.app, name="key", cls=Group)
 app.add_typer(admin_verify.app, name="verify", cls=Group)

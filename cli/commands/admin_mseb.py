@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption
+from codec_superb.cli.published_results import list_published, remove_published
 from codec_superb.cli.server_database import ACTOR, server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
 
@@ -31,9 +32,9 @@ def import_(
     server_settings(database, storage)  # first: many files take long to read, wrong settings should show before
     rows = [row for encoder, result in read_files(paths) for row in rows_of(encoder, result)]
     with server_transaction(database, storage, write=True) as session:
-        from codec_superb.server.mseb.importing import add
+        from codec_superb.server.published.importing import add_encoders
 
-        counts = add(session, rows, source, actor=ACTOR)
+        counts = add_encoders(session, rows, source, actor=ACTOR)
     if as_json:
         print_json({"source": source, "encoders": counts})
         return
@@ -44,19 +45,7 @@ def import_(
 @app.command("list")
 def list_imported(database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False) -> None:
     """List the imported encoders."""
-    with server_transaction(database, storage) as session:
-        from codec_superb.server.mseb.repository import imported
-
-        data = [
-            {"encoder": row.encoder, "values": len(row.results), "source": row.source,
-             "added": row.added.isoformat(timespec="seconds")}
-            for row in imported(session)
-        ]  # fmt: skip
-    if as_json:
-        print_json(data)
-        return
-    head = ("encoder", "values", "source", "added")
-    print_table("", head, [tuple(str(entry[name]) for name in head) for entry in data], numbers_from=len(head))
+    list_published("mseb", database, storage, as_json=as_json)
 
 
 @app.command("remove")
@@ -67,11 +56,4 @@ def remove_imported(
     as_json: JsonOption = False,
 ) -> None:
     """Take an imported encoder off the page."""
-    with server_transaction(database, storage, write=True) as session:
-        from codec_superb.server.mseb.importing import remove
-
-        remove(session, encoder, actor=ACTOR)
-    if as_json:
-        print_json({"removed": encoder})
-    else:
-        typer.echo(f"{encoder} is removed")
+    remove_published("mseb", encoder, database, storage, as_json=as_json)

@@ -35,7 +35,7 @@ from codec_superb.server.database.verification import (
 
 __all__ = [
     "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "ClipBlock", "Codec", "Dataset", "Family",
-    "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedEncoder", "Rating", "Result",
+    "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults", "Rating", "Result",
     "Revision", "Stimulus", "Submission", "Token", "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 
@@ -261,19 +261,24 @@ class ClipBlock(Base):
     """Parquet, compressed with Zstandard, sorted by clip id."""
 
 
-class PublishedEncoder(Base):
-    """Results that somebody else published of an encoder of MSEB, imported by a maintainer: shown apart from codecs."""
+class PublishedResults(Base):
+    """Results that somebody else published of an encoder or a model, imported by a maintainer: apart from codecs."""
 
-    __tablename__ = "published_encoders"
+    __tablename__ = "published_results"
+    __table_args__ = (UniqueConstraint("kind", "name"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    encoder: Mapped[str] = mapped_column(String(300), unique=True)
-    """Name of the folder of its result files."""
+    kind: Mapped[str] = mapped_column(String(16))
+    """:data:`~codec_superb.server.published.repository.Kind`."""
+    name: Mapped[str] = mapped_column(String(300))
+    """Of the encoder or the model: that of the folder of its result files."""
     source: Mapped[str] = mapped_column(Text)
     """Where they come from, in the maintainer's words."""
     added: Mapped[datetime] = mapped_column(default=now)
     results: Mapped[list[Any]]
-    """Fields of :class:`~codec_superb.applications.mseb.result_json.MsebRow` without the encoder, in order."""
+    """Fields, in order, of :class:`~codec_superb.applications.mseb.result_json.MsebRow` without the encoder, or of
+    :class:`~codec_superb.applications.understanding.conversion.published.PublishedFigure` without model and source.
+    """
 
 
 class AuditEntry(Base):

@@ -20,7 +20,7 @@ from codec_superb.pipeline.literature.mseb import (
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
-from codec_superb.server.mseb import repository
+from codec_superb.server.published.repository import imported, mseb_rows_of
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.mseb.rate import mseb_rate_chart
@@ -87,15 +87,15 @@ def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[M
 
 def published_summaries(session: Session) -> list[MsebSummary]:
     """Return the means of all published encoders, those of the program and imported ones."""
-    more = [row for encoder in repository.imported(session) for row in repository.rows_of(encoder)]
+    more = [row for encoder in imported(session, "mseb") for row in mseb_rows_of(encoder)]
     return summaries([*mseb_rows(), *more])
 
 
 def published_tasks(session: Session) -> list[PublishedTask]:
     """Return a table a task of the main metrics of all published encoders."""
-    more = {encoder.encoder: encoder for encoder in repository.imported(session)}
-    rows = [*mseb_rows(), *(row for encoder in more.values() for row in repository.rows_of(encoder))]
-    sources = {name: encoder.source for name, encoder in more.items()}
+    more = imported(session, "mseb")
+    rows = [*mseb_rows(), *(row for encoder in more for row in mseb_rows_of(encoder))]
+    sources = {encoder.name: encoder.source for encoder in more}
     groups: dict[tuple[str, str, str, str], list[PublishedLine]] = {}
     for each in summaries(rows, main_only=True):
         key = (super_task_of(each.type), each.task, each.sub_task, each.metric)

@@ -11,8 +11,9 @@ from fastapi.responses import Response
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import FigureAnswer
-from codec_superb.server.understanding import service
+from codec_superb.server.understanding import schemas, service
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.understanding.page import understanding_page
 
@@ -27,10 +28,26 @@ async def page(
     """Show the codecs on one dataset by task, and the published averages apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        return understanding_page(service.view_of(snapshot, dataset), page_context)
+        with database_of(request).transaction() as session:
+            return understanding_page(service.view_of(session, snapshot, dataset), page_context)
 
     about = "What a model still understands of the sound of codecs, beside the published averages of UltraEval-Audio."
     return await public_page(request, "Understanding", about, make, key=repr(dataset))
+
+
+@router.get(
+    "/api/v1/understanding/published", tags=["understanding"], responses={200: {"model": schemas.PublishedModels}}
+)
+async def published(request: Request) -> Response:
+    """Return the figures of imported models: published, not made here."""
+
+    def make(_: Snapshot) -> UnsentAnswer:
+        with database_of(request).transaction() as session:
+            found = service.published_figures(session)
+        body = schemas.PublishedModels(figures=[schemas.PublishedModelFigure(**each._asdict()) for each in found])
+        return UnsentAnswer(body.model_dump_json(), JSON)
+
+    return await cached(request, "", make)
 
 
 @router.get("/api/v1/understanding/figures/rate", tags=["figures"], responses={200: {"model": FigureAnswer}})

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlalchemy.orm import Session
+
+from codec_superb.applications.understanding.conversion.published import PublishedFigure
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, BoardName, contradictions, uea_about, uea_board
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.understanding.board import Listened, understanding_columns
 from codec_superb.web.site.understanding.page import UnderstandingView
+from codec_superb.web.site.understanding.published import imported_table
 from codec_superb.web.understanding.choose import task_of
 from codec_superb.web.understanding.rate import understanding_rate_chart
 
@@ -23,7 +28,7 @@ AVERAGE = "ultra_average"
 """Key of UltraEval-Audio's average of codecs."""
 
 
-def view_of(snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
+def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
     datasets = _datasets(snapshot)
     names = [name for name, _ in datasets]
@@ -37,7 +42,22 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
         "contradicts its own average; the paper’s figure stands here."
         for of in contradictions()
     ]
-    return UnderstandingView(chosen, datasets, codecs, columns, _averages(snapshot), uea_about(), told)
+    return UnderstandingView(
+        chosen,
+        datasets,
+        codecs,
+        columns,
+        _averages(snapshot),
+        uea_about(),
+        told,
+        imported_table(published_figures(session)),
+    )
+
+
+def published_figures(session: Session) -> list[PublishedFigure]:
+    """Return the figures of all imported models, by dataset, figure and model."""
+    found = [figure for model in imported(session, "ultraeval") for figure in figures_of(model)]
+    return sorted(found, key=lambda of: (of.dataset, of.figure, of.model, of.made))
 
 
 def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:

@@ -49,6 +49,20 @@ def test_files_become_figures_of_our_tasks(tmp_path: Path, capsys: pytest.Captur
     assert "COVID-recognizer: no task here" in printed.err
 
 
+def test_maintainers_show_and_remove_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is imported is listed with its source until it is removed; the program's own models are refused."""
+    _file(tmp_path, "{'wer(%)': 1.5, 'cer(%)': 2}")
+    storage = ["--storage", str(tmp_path / "storage")]
+    assert call(["admin", "tasks", "import", str(tmp_path / "res"), "--source", "a paper", *storage]) == 0
+    assert "some-model: 2 values" in capsys.readouterr().out
+    assert call(["admin", "tasks", "list", "--json", *storage]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert (entry["model"], entry["values"], entry["source"]) == ("some-model", 2, "a paper")
+    assert call(["admin", "tasks", "remove", "some-model", *storage]) == 0
+    assert call(["admin", "tasks", "remove", "some-model", *storage]) != 0
+    assert "no imported model 'some-model'" in capsys.readouterr().err
+
+
 def test_every_name_is_one_of_our_tasks() -> None:
     """The table names tasks that exist, and a dataset falls to one of them."""
     assert set(equals()["datasets"]) <= set(own_registry().tasks)

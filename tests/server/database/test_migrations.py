@@ -22,7 +22,7 @@ from support.server.rows import WORDS, all_rows, fill_tables
 from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import AuditEntry, Base, PublishedEncoder, Result, Revision, Submission
+from codec_superb.server.database.models import AuditEntry, Base, PublishedResults, Result, Revision, Submission
 from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
@@ -188,18 +188,23 @@ def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled:
         assert _kept(filled) == before
 
 
-def test_imported_encoders_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
+def test_imported_results_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0005 there is no table for them, so that the audit log keeps them; after it each is back, to the digit."""
     with filled.transaction(write=True) as session:
         row = ["SVQSwSpeechTranscription", "SpeechTranscription", "speech_transcription", "sw", "WER", 0.1 + 0.2, None]
-        session.add(PublishedEncoder(encoder="b", source=WORDS, results=[row]))
+        session.add(PublishedResults(kind="mseb", name="b", source=WORDS, results=[row]))
+        session.flush()
+        figures = [["sample", "", "acc(%)", 0.1 + 0.2, "", None, None]]
+        session.add(PublishedResults(kind="ultraeval", name="b", source=WORDS, results=figures))
     before = _kept(filled)
-    assert len(before["published_encoders"]) == 2
-    downgrade(database_url, "0004")
+    assert len(before["published_results"]) == 3
+    for revision, aside in (("0009", 1), ("0004", 3)):
+        downgrade(database_url, revision)
+        assert "published_results" not in inspect(filled.engine).get_table_names()
+        with filled.transaction() as session:
+            kept = session.scalars(select(AuditEntry).where(AuditEntry.action.startswith("published."))).all()
+            assert [entry.detail["source"] for entry in kept] == [WORDS] * aside
     assert "published_encoders" not in inspect(filled.engine).get_table_names()
-    with filled.transaction() as session:
-        kept = session.scalars(select(AuditEntry).where(AuditEntry.action == "published.kept")).all()
-        assert [entry.detail["source"] for entry in kept] == [WORDS, WORDS]
     upgrade(database_url)
     assert _kept(filled) == before
 

@@ -16,8 +16,8 @@ from codec_superb.pipeline.literature.mseb import mseb_rows
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, NotFound
-from codec_superb.server.mseb.importing import add, remove
-from codec_superb.server.mseb.repository import imported
+from codec_superb.server.published.importing import add_encoders, remove
+from codec_superb.server.published.repository import imported
 from codec_superb.server.settings import Settings
 
 MRR = "mseb_retrieval_passage_mrr"
@@ -132,8 +132,8 @@ ROW = MsebRow(
 def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, database: Database) -> None:
     """With their source, escaped; an import replaces the one before; and one can be removed."""
     with database.transaction(write=True) as session:
-        add(session, [ROW._replace(value=0.9)], "first", actor="test")
-        assert add(session, [ROW], "our own run, 2026-11", actor="test") == {"mine<b>": 1}
+        add_encoders(session, [ROW._replace(value=0.9)], "first", actor="test")
+        assert add_encoders(session, [ROW], "our own run, 2026-11", actor="test") == {"mine<b>": 1}
     board = client.app.state.board  # type: ignore[attr-defined]
     board.refresh()
     page = client.get("/mseb").text
@@ -144,8 +144,8 @@ def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, d
     figures = client.get("/api/v1/mseb/published").json()["figures"]
     assert [each["mean"] for each in figures if each["encoder"] == ROW.encoder] == [ROW.value]
     with database.transaction(write=True) as session:
-        remove(session, ROW.encoder, actor="test")
-        assert not imported(session)
+        remove(session, "mseb", ROW.encoder, actor="test")
+        assert not imported(session, "mseb")
     board.refresh()
     assert "mine&lt;b&gt;" not in client.get("/mseb").text
 
@@ -159,9 +159,9 @@ def test_imports_that_cannot_be_shown_are_refused(database: Database) -> None:
             ([ROW, ROW], "expected each locale once"),
         ):
             with pytest.raises(BadRequest, match=says):
-                add(session, rows, "x", actor="test")
+                add_encoders(session, rows, "x", actor="test")
         with pytest.raises(NotFound, match="no imported encoder 'nobody'"):
-            remove(session, "nobody", actor="test")
+            remove(session, "mseb", "nobody", actor="test")
 
 
 @pytest.fixture(scope="module")

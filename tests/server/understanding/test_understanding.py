@@ -12,10 +12,14 @@ from starlette.testclient import TestClient
 from support.server.understanding import CHANCE, TASK, make_understanding_codecs
 from support.web.site import accessibility_faults, running_site, visitor
 
+from codec_superb.applications.understanding.conversion.published import PublishedFigure
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import BadRequest
+from codec_superb.server.published.importing import add_models, remove
 from codec_superb.server.settings import Settings
+from codec_superb.web.site.understanding.published import LIMIT
 
 FIGURE = f"{TASK.key}_accuracy_pct"
 
@@ -58,6 +62,31 @@ def test_the_chart_has_the_codecs_and_both_lines(board: TestClient) -> None:
     refused = board.get("/api/v1/understanding/figures/rate?figure=pesq&dataset=stamps")
     assert refused.status_code == 404
     assert FIGURE in refused.text
+
+
+def test_imported_models_stand_apart_with_source_and_failures(client: TestClient, database: Database) -> None:
+    """Escaped, by dataset; an import replaces the one before, and one can be removed; the API has every figure."""
+    first = PublishedFigure("mine<b>", "hsk6", "speech_hsk", "acc(%)", 61.256, "2026-07-30T09:05:01", 90, 10, "ours")
+    many = [first._replace(figure=f"f{number}", answered=None, failed=None) for number in range(LIMIT)]
+    with database.transaction(write=True) as session:
+        add_models(session, [first._replace(value=1)], "old", actor="test")
+        assert add_models(session, [first, *many], "our own run", actor="test") == {"mine<b>": LIMIT + 1}
+        with pytest.raises(BadRequest, match="is among the published rows of the program already"):
+            add_models(session, [first._replace(model="Gemini-2.5-Pro")], "x", actor="test")
+        with pytest.raises(BadRequest, match="expected results of a model, got none"):
+            add_models(session, [], "x", actor="test")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    page = client.get("/understanding").text
+    for shown in ("mine&lt;b&gt;", "our own run, 2026-07-30", "asked here as und_speech_hsk", "10 failed", "61.26"):
+        assert shown in page, shown
+    assert f"the first {LIMIT} of {LIMIT + 1} figures" in page
+    figures = client.get("/api/v1/understanding/published").json()["figures"]
+    assert [each["value"] for each in figures] == [first.value] * (LIMIT + 1)
+    assert figures[0]["source"] == "our own run"
+    with database.transaction(write=True) as session:
+        remove(session, "ultraeval", first.model, actor="test")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    assert "Models that a maintainer imported" not in client.get("/understanding").text
 
 
 @pytest.fixture

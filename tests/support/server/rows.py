@@ -18,7 +18,7 @@ from codec_superb.server.database.models import (
     ClipBlock,
     Dataset,
     Family,
-    PublishedEncoder,
+    PublishedResults,
     Submission,
     Token,
 )
@@ -64,7 +64,7 @@ def fill_tables(session: Session, files: Path) -> list[str]:
         0.1 + 0.2,
         None,
     ]
-    session.add(PublishedEncoder(encoder=WORDS, source=WORDS, added=MOMENT, results=[mrr]))
+    session.add(PublishedResults(kind="mseb", name=WORDS, source=WORDS, added=MOMENT, results=[mrr]))
     session.add(Family(name=WORDS, skeleton="words", owner=account, created=MOMENT))
     _add_verification(session, identities[0])
     _add_listening(session, identities[0])

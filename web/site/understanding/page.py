@@ -26,6 +26,8 @@ class UnderstandingView:
     """Title, definition and table of each average."""
     source: Mapping[str, Any]
     contradictions: Sequence[str]
+    imported: TextTable | None
+    """Figures of models that a maintainer imported; None without any."""
 
     @property
     def board(self) -> TextTable:

@@ -1,0 +1,80 @@
+"""Imports results that somebody else published; the package's own are never replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.applications.understanding.conversion.published import PublishedFigure
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.literature.mseb import mseb_about, summaries
+from codec_superb.pipeline.literature.uea import BOARDS, uea_board
+from codec_superb.server.database.models import PublishedResults, now
+from codec_superb.server.database.session import bump_revision
+from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.people.audit import record
+from codec_superb.server.published.repository import Kind, by_name
+
+NOUNS: Mapping[Kind, tuple[str, str]] = {"mseb": ("encoder", "mseb"), "ultraeval": ("model", "tasks")}
+"""What each kind has results of, and its group of ``codec-superb admin``."""
+
+
+def add_encoders(session: Session, rows: Sequence[MsebRow], source: str, *, actor: str) -> Mapping[str, int]:
+    """Store the rows of each encoder in place of those that it had; return how many each has now.
+
+    Raises BadRequest without rows, for an encoder of the package's own rows, and for a locale that comes twice.
+    """
+    grouped: dict[str, list[MsebRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.encoder, []).append(row)
+    for own in grouped.values():
+        try:
+            summaries(own)
+        except PipelineError as error:
+            raise BadRequest(str(error)) from error
+    found = {encoder: [list(row[1:]) for row in own] for encoder, own in grouped.items()}
+    return _add(session, "mseb", found, source, set(mseb_about()["encoders"]), actor)
+
+
+def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *, actor: str) -> Mapping[str, int]:
+    """Store the figures of each model in place of those that it had; return how many each has now.
+
+    Raises BadRequest without figures, and for a model whose averages the package has.
+    """
+    grouped: dict[str, list[list[Any]]] = {}
+    for row in rows:
+        grouped.setdefault(row.model, []).append(list(row[1:-1]))
+    known = {of.model for board in BOARDS for of in uea_board(board)}
+    return _add(session, "ultraeval", grouped, source, known, actor)
+
+
+def remove(session: Session, kind: Kind, name: str, *, actor: str) -> None:
+    """Remove what was imported under a name. Raises NotFound for any other."""
+    found = by_name(session, kind, name)
+    if found is None:
+        noun, group = NOUNS[kind]
+        raise NotFound(f"no imported {noun} {name!r}; `codec-superb admin {group} list` shows them")
+    session.delete(found)
+    record(session, actor, "published.removed", name)
+    bump_revision(session)
+
+
+def _add(
+    session: Session, kind: Kind, grouped: Mapping[str, list[list[Any]]], source: str, known: set[str], actor: str
+) -> Mapping[str, int]:
+    noun = NOUNS[kind][0]
+    article = "an" if noun[0] in "aeiou" else "a"
+    if not grouped:
+        raise BadRequest(f"expected results of {article} {noun}, got none")
+    for name, results in grouped.items():
+        if name in known:
+            raise BadRequest(f"{name} is among the published rows of the program already: expected another {noun}")
+        found = by_name(session, kind, name) or PublishedResults(kind=kind, name=name)
+        found.source, found.added, found.results = source, now(), results
+        session.add(found)
+        record(session, actor, "published.imported", name, source=source, rows=len(results))
+    bump_revision(session)
+    return {name: len(results) for name, results in grouped.items()}
