@@ -169,7 +169,7 @@ class _SoundReader:
             messages = render(self._prompt, item) if self._prompt else ()
             options = (self._prompt.classes or item.choices) if self._prompt else ()
             beside = self._reference(clip) if self._backend.needs_reference else None
-            return Sound(item, own, beside, messages, options, place.sha256)
+            return Sound(item, own, beside, messages, options, place.sha256, self._dataset.name)
         except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
             return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
 
