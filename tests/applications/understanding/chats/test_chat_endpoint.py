@@ -295,6 +295,29 @@ def test_a_budget_ends_the_run_where_it_can_go_on(server: ModelServer, tmp_path:
     assert len(server.asked) == len({repr(asked.body) for asked in server.asked}) == 5
 
 
+def test_an_answer_that_cannot_be_kept_ends_the_run(server: ModelServer, tmp_path: Path) -> None:
+    """It was paid for; on a full disk the others would be paid for nothing as well."""
+    server.answer = lambda _: said("x")
+    place = tmp_path / "home" / "chats" / "answers"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    chat = opened(server, tmp_path, parallel=1)
+    found = chat.predict([sound(number) for number in range(3)])
+    assert [type(answer) for answer in found] == [ModelUnusable] * 3
+    assert "cannot be kept" in str(found[0])
+    assert len(server.asked) == 1
+
+
+def test_a_line_of_the_ledger_that_was_cut_off_stands_alone(tmp_path: Path) -> None:
+    """What is written after it is read."""
+    kept.pay("one", "a", "toy", 1.0)
+    ledger = tmp_path / "home" / "chats" / "spent.jsonl"
+    ledger.write_bytes(ledger.read_bytes()[:-9])
+    kept.pay("one", "b", "toy", 2.0)
+    kept.pay("one", "c", "toy", 4.0)
+    assert kept.paid("one") == 6.0
+
+
 def test_identity_and_configuration(server: ModelServer, tmp_path: Path) -> None:
     """Limits and prices change no identity, decoding does; it is remote; a wrong field is one sentence."""
     one = opened(server, tmp_path, parallel=1).prepare()
