@@ -14,6 +14,7 @@ from typing import NamedTuple
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import make_backend
 from codec_superb.applications.errors import (
+    AnswerBroken,
     MissingModel,
     MissingPackage,
     ModelUnusable,
@@ -254,7 +255,8 @@ def _size(batch: Sequence[Sound]) -> int:
 def checked_answer(answer: Prediction | Exception) -> Answer:
     """Return the prediction; an exception or invalid prediction becomes a failure."""
     if isinstance(answer, Exception):
-        return Failure(_reason(answer), final=isinstance(answer, PredictionFailed))
+        final = isinstance(answer, PredictionFailed) and not isinstance(answer, AnswerBroken)
+        return Failure(_reason(answer), final=final)
     try:
         return checked(answer)
     except PredictionFailed as error:

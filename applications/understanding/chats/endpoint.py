@@ -17,10 +17,10 @@ from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Model, Prediction, Reply, Setting, Sound
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.text.endpoint_settings import read_settings
+from codec_superb.applications.text.sending import Clock, Refused, Sender
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.kept import keep, kept, paid, pay
 from codec_superb.applications.understanding.chats.requests_made import Request, answer_in, estimated, request_of
-from codec_superb.applications.understanding.chats.sending import Clock, Refused, Sender
 from codec_superb.applications.understanding.chats.settings import ChatSettings
 from codec_superb.data_manifests.home import codec_superb_home
 

@@ -18,9 +18,10 @@ from support.applications.model_server import ModelServer, ok
 from codec_superb.applications.errors import AnswerBroken, MissingModel, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Reply, Sound, Terms
 from codec_superb.applications.task_definitions.messages import Message, Part
-from codec_superb.applications.understanding.chats import kept, sending
+from codec_superb.applications.text import sending
+from codec_superb.applications.text.sending import Clock, rate_hold, retry_after
+from codec_superb.applications.understanding.chats import kept
 from codec_superb.applications.understanding.chats.endpoint import EndpointChat
-from codec_superb.applications.understanding.chats.sending import Clock, rate_hold, retry_after
 from codec_superb.pipeline.probing.clip import checked_answer
 from codec_superb.pipeline.probing.predictions import needs_prediction
 
