@@ -137,6 +137,19 @@ def test_an_answer_too_long_for_a_prompt_costs_its_clip(server: ModelServer, tmp
     assert found["b"].status == "ok"
 
 
+def test_a_judge_is_asked_again_for_a_broken_answer(server: ModelServer, tmp_path: Path) -> None:
+    """Where it stays broken, the request fails in this call, and the next one asks it again."""
+    broken = [(200, {}, b"<html>"), (409, {}, b"")]
+    script = iter([*broken, None, *broken, broken[0]])
+    server.answer = lambda _: next(script, None) or ok({"choices": [{"message": {"content": "[[yes]]"}}]})
+    judge = Judge(TextJudge(server.configure(tmp_path)))
+    replies = judge.ask(trial_requests()[:2], "two")
+    assert [str(reply)[:9] for reply in replies.values()] == ["[[yes]]", "toy: expe"]
+    assert len(server.asked) == 6
+    assert set(judge.ask(trial_requests()[:2], "two").values()) == {"[[yes]]"}
+    assert len(server.asked) == 7
+
+
 def test_a_judge_of_places_is_found_out(server: ModelServer, tmp_path: Path) -> None:
     """One who always prefers the first answer says nothing about answers: half won, none steady."""
     server.answer = lambda _: ok({"choices": [{"message": {"content": "[[9, 3]]"}}]})
