@@ -44,5 +44,5 @@ class PredictionFailed(ApplicationError):
     """The model cannot answer for this clip, which counts as failed."""
 
 
-class AnswerBroken(ApplicationError):
+class AnswerBroken(PredictionFailed):
     """What came for this clip is no answer, as of a proxy in a server's place; the next call asks again."""

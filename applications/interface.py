@@ -93,6 +93,8 @@ class Sound(NamedTuple):
     """Answers to choose from, for a chat that looks at nothing else; a large one reads them in the messages."""
     sha256: str = ""
     """Of a resynthesis, over its 24-bit samples; '' for a reference."""
+    dataset: str = ""
+    """Name of the dataset, within which clips have their names."""
 
     @property
     def side(self) -> Side:

@@ -101,7 +101,7 @@ class TaskFile(Record):
     """Name for people."""
     group: Group = "other"
     """Category of the benchmark."""
-    categories: tuple[Category, ...] = CATEGORIES
+    categories: Annotated[tuple[Category, ...], Field(min_length=1)] = CATEGORIES
     """Categories of clips that take part."""
     datasets: tuple[str, ...] = ()
     """Datasets that it is part of the benchmark on; by its own name it runs on any that has its labels."""

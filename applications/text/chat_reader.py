@@ -17,7 +17,7 @@ from codec_superb.applications.interface import Model, Prediction, SecondStage, 
 from codec_superb.applications.text.answers import NO_ANSWER, answer_of_json
 from codec_superb.applications.text.endpoint import endpoint_model
 from codec_superb.applications.text.endpoint_settings import EndpointSettings, read_endpoint
-from codec_superb.applications.text.http_json import JsonEndpoint
+from codec_superb.applications.text.sending import Sender
 from codec_superb.applications.text.tokens import check_text
 
 NAME = "endpoint-chat"
@@ -31,7 +31,7 @@ TASK = (
 class ChatReader(SecondStage):
     """Asks a server each question by itself, at temperature 0."""
 
-    _endpoint: JsonEndpoint | None = None
+    _sender: Sender | None = None
 
     @cached_property
     def settings(self) -> EndpointSettings:
@@ -52,7 +52,7 @@ class ChatReader(SecondStage):
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- it runs elsewhere
         """Open the connection."""
-        self._endpoint = JsonEndpoint(self.settings)
+        self._sender = Sender(self.settings)
 
     def answer(self, questions: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
         """Ask one after the other. Raises ModelUnusable where the server is not there, or refuses the key."""
@@ -60,16 +60,16 @@ class ChatReader(SecondStage):
 
     def close(self) -> None:
         """Close the connection, if there is one."""
-        if self._endpoint is not None:
-            self._endpoint.close()
+        if self._sender is not None:
+            self._sender.close()
 
     def _one(self, question: TextQuestion) -> Prediction | Exception:
-        assert self._endpoint is not None
+        assert self._sender is not None
         asked = {"question": question.text, "title": question.title, "passage": question.context}
         try:
             text = json.dumps(asked, ensure_ascii=False)
             check_text(text)
-            reply = self._endpoint.post("", {
+            reply = self._sender.send("", {
                 "model": self.settings.model,
                 "temperature": 0,
                 "response_format": {"type": "json_object"},

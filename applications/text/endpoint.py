@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.applications.interface import Model, Setting, TextEncoder, TextRole
 from codec_superb.applications.text.endpoint_settings import Api, EndpointSettings, read_endpoint
-from codec_superb.applications.text.http_json import JsonEndpoint
 from codec_superb.applications.text.pooling import joined, unit
+from codec_superb.applications.text.sending import Sender
 from codec_superb.applications.text.tokens import check_text
 
 NAME = "endpoint"
@@ -80,7 +80,7 @@ class Endpoint(TextEncoder):
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- it runs elsewhere
         """Open the connection."""
-        self._endpoint = JsonEndpoint(self.settings)
+        self._sender = Sender(self.settings)
 
     def document(self, title: str, text: str) -> str:
         """Put a document into its prompt; a document without a title has ``none`` there, as Gemini's."""
@@ -105,11 +105,11 @@ class Endpoint(TextEncoder):
 
     def close(self) -> None:
         """Close the connection."""
-        self._endpoint.close()
+        self._sender.close()
 
     def _asked(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         form, name = _FORMS[self.settings.api], self.settings.model
-        answer = self._endpoint.post(form.method, form.body(self.settings, texts))
+        answer = self._sender.send(form.method, form.body(self.settings, texts))
         try:
             rows = [np.asarray(row, np.float64) for row in form.vectors(answer)]
         except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:

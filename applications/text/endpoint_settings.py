@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import yaml
@@ -56,18 +56,51 @@ def key_in(variable: str, model: str) -> str:
     return key
 
 
-class EndpointSettings(BaseModel):
-    """The file, checked."""
+class Connection(BaseModel):
+    """What a sender of requests must know of a model behind an address; it changes no answer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    if TYPE_CHECKING:  # they stand in the kinds of configuration, because the order of fields is in a model's identity
+        url: str
+        model: str
+
+    key_variable: str = ""
+    """Environment variable that holds the key; '' for a server that asks for none."""
+    timeout_s: float = Field(default=120.0, gt=0)
+    """Seconds for a whole answer."""
+    retries: int = Field(default=6, ge=0, le=20)
+    """Tries after a failure."""
+    backoff_s: float = Field(default=1.0, ge=0, le=60)
+    """Seconds before the first of them, doubled with each, 60 at most, plus or minus a random half."""
+
+    @field_validator("url", check_fields=False)
+    @classmethod
+    def _plain(cls, url: str) -> str:
+        return plain_address(url)
+
+    @property
+    def gemini(self) -> bool:
+        """Whether the key is sent in Gemini's header."""
+        return False
+
+    @property
+    def rates(self) -> tuple[int | None, int | None]:
+        """Requests and tokens of a minute at most."""
+        return None, None
+
+    def key(self) -> str:
+        """Return the key, '' where none is asked for. Raises MissingModel where the variable is not set."""
+        return key_in(self.key_variable, self.model)
+
+
+class EndpointSettings(Connection):
+    """The file, checked."""
 
     api: Api = "openai"
     """Form of requests: OpenAI's, which many servers take; Gemini's ``batchEmbedContents``; Vertex AI's ``predict``."""
     url: str
     """Address of the model's method, without a key."""
     model: str = Field(min_length=1, max_length=200)
-    key_variable: str = ""
-    """Environment variable that holds the key; '' for a server that asks for none."""
     dimensions: int | None = Field(default=None, ge=1, le=65_536)
     """Numbers of a vector. What comes with others is refused."""
     batch: int = Field(default=32, ge=1, le=2048)
@@ -80,16 +113,11 @@ class EndpointSettings(BaseModel):
     """Whether documents are put in lower case, without marks of footnotes such as ``[12]``."""
     unit_length: bool = False
     """Whether vectors are brought to length 1."""
-    retries: int = Field(default=6, ge=0, le=20)
-    """Tries after a refused or failed request."""
-    backoff_s: float = Field(default=1.0, ge=0, le=60)
-    """Seconds before the second retry, doubled with each; ``Retry-After`` of the server counts more."""
-    timeout_s: float = Field(default=120.0, gt=0)
 
-    @field_validator("url")
-    @classmethod
-    def _plain(cls, url: str) -> str:
-        return plain_address(url)
+    @property
+    def gemini(self) -> bool:
+        """Whether the key is sent in Gemini's header."""
+        return self.api == "gemini"
 
     @field_validator("prompts")
     @classmethod
@@ -98,10 +126,6 @@ class EndpointSettings(BaseModel):
             if prompt.count("{text}") != 1:
                 raise ValueError(f"the prompt of {role}: expected {{text}} in it, once")
         return prompts
-
-    def key(self) -> str:
-        """Return the key, '' where none is asked for. Raises MissingModel where the variable is not set."""
-        return key_in(self.key_variable, self.model)
 
 
 def read_endpoint(backend: str, variant: str, weights: Path | None) -> EndpointSettings:

@@ -55,16 +55,18 @@ def write_questions(
     tasks: Sequence[Path] = (),
     progress: Progress | None = None,
 ) -> Questions:
-    """Write into ``folder`` what a chat would be asked about the references and resyntheses of runs of one dataset.
+    """Write into ``folder`` what a chat would be asked about the references and resyntheses of runs.
 
-    A clip whose prompt has no value for it is left out. Raises PipelineError for runs of several datasets, of which
-    clips may share names; ApplicationError where no understanding task was named; else as ``probe``.
+    A clip whose prompt has no value for it is left out. Raises PipelineError for two datasets of one name, whose
+    answers could be mixed up; ApplicationError where no understanding task was named; else as ``probe``.
     """
     choices = choose(adopt(applications, tasks))
     groups = [examine(group, choices) for group in by_dataset(find_runs(runs))]
-    if len(groups) != 1:
-        names = ", ".join(group.runs.dataset.name for group in groups)
-        raise PipelineError(f"expected runs of one dataset, got {names}: give those of each a folder of questions")
+    names = [group.runs.dataset.name for group in groups]
+    if len(set(names)) != len(names):
+        raise PipelineError(
+            f"expected datasets of different names, got {', '.join(names)}: give those of each a folder of questions"
+        )
     rows = [row for row in map(probe, (of.probe for of in with_clips(groups, choices))) if row.definition is not None]
     if not rows:
         raise ApplicationError("expected understanding tasks, got none: name some with --application or --tasks")
@@ -72,8 +74,10 @@ def write_questions(
     make_folder(folder)
     with ExitStack() as stack:
         stack.enter_context(writing(folder))
-        stores = [ProbeStore(run, groups[0].runs.dataset, stack) for run in groups[0].runs.folders]
-        lines = list(_lines(groups[0], stores, rows, folder, progress))
+        lines: list[dict[str, Any]] = []
+        for group in groups:
+            stores = [ProbeStore(run, group.runs.dataset, stack) for run in group.runs.folders]
+            lines += _lines(group, stores, [row for row in rows if row.key in group.probes], folder, progress)
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         write_output(folder / FILE, text.encode())
     return Questions(len(lines), len({line["sound"] for line in lines}))
@@ -111,7 +115,7 @@ def _question(item: Item, prompt: Prompt, rows: Sequence[Probe]) -> dict[str, An
 
 
 def _reference(group: ProbeGroup, clip: str, name: str, folder: Path) -> str:
-    path = f"sounds/reference/{name}"
+    path = f"sounds/{group.runs.dataset.name}/reference/{name}"
     content = wav(*load_mono(group.runs.dataset.clip(clip)))[0]
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / path, content, sync=False)
@@ -119,12 +123,14 @@ def _reference(group: ProbeGroup, clip: str, name: str, folder: Path) -> str:
 
 
 def _resyntheses(stores: Sequence[ProbeStore], clip: str, name: str, folder: Path) -> Iterator[dict[str, str]]:
+    seen = {""}
     for number, store in enumerate(stores, 1):
         of = store.clips.get(clip)
-        if of is None or not of.sha256:
+        if of is None or of.sha256 in seen:  # two codecs may make the same of it
             continue
+        seen.add(of.sha256)
         codec = store.info.card.name
-        path = f"sounds/{number:03d}-{codec}/{name.removesuffix('.wav')}.flac"
+        path = f"sounds/{store.info.dataset.name}/{number:03d}-{codec}/{name.removesuffix('.wav')}.flac"
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(store.folder.audio_path(clip), folder / path)
         yield {"side": "resynthesis", "codec": store.info.title, "sha256": of.sha256, "sound": path}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import make_backend
 from codec_superb.applications.errors import (
+    AnswerBroken,
     MissingModel,
     MissingPackage,
     ModelUnusable,
@@ -169,7 +170,7 @@ class _SoundReader:
             messages = render(self._prompt, item) if self._prompt else ()
             options = (self._prompt.classes or item.choices) if self._prompt else ()
             beside = self._reference(clip) if self._backend.needs_reference else None
-            return Sound(item, own, beside, messages, options, place.sha256)
+            return Sound(item, own, beside, messages, options, place.sha256, self._dataset.name)
         except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
             return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
 
@@ -254,7 +255,8 @@ def _size(batch: Sequence[Sound]) -> int:
 def checked_answer(answer: Prediction | Exception) -> Answer:
     """Return the prediction; an exception or invalid prediction becomes a failure."""
     if isinstance(answer, Exception):
-        return Failure(_reason(answer), final=isinstance(answer, PredictionFailed))
+        final = isinstance(answer, PredictionFailed) and not isinstance(answer, AnswerBroken)
+        return Failure(_reason(answer), final=final)
     try:
         return checked(answer)
     except PredictionFailed as error:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
@@ -116,4 +117,5 @@ def wanted(row: Probe, question: ScoringInput) -> Iterator[Request]:
         for side in SIDES:
             answer = getattr(question, side).get(item.clip)
             if isinstance(answer, str):
-                yield from requests_of(task.measure, processed(answer, task.after), case)
+                with suppress(PredictionFailed):  # the score of the clip says why
+                    yield from requests_of(task.measure, processed(answer, task.after), case)

@@ -21,8 +21,10 @@ _LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME_LIMIT = 200
 """Characters of the name of a model; a publisher's and its own have some 60."""
-_SERVED = "chat:"
-"""What the name of a model behind an address begins with; its weights are in nobody's hands."""
+_ELSEWHERE = "answers:"
+"""What the name of a model begins with that was asked by somebody else's program, and has nothing but its name."""
+_SERVED = ("chat:", _ELSEWHERE)
+"""The same of all models whose weights are in nobody's hands."""
 _CURRENCY = re.compile(r"([A-Z]{3})?")
 _MOST_STATES = 100
 """States of a server's model that one run may have met."""
@@ -82,7 +84,10 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
     if info.random:
         expected = "a trained model"
         findings.add(f"{where}.random", expected, f"random weights ({info.backend})", "probe with trained weights")
-    if not _SHA256.fullmatch(info.model_sha256):
+    if info.backend.startswith(_ELSEWHERE):
+        if info.model_sha256:
+            findings.add(f"{where}.model_sha256", "nothing", info.model_sha256, _AGAIN)
+    elif not _SHA256.fullmatch(info.model_sha256):
         findings.add(f"{where}.model_sha256", "64 hexadecimal digits", info.model_sha256, _AGAIN)
     if len(info.settings) > _MOST_SETTINGS:
         findings.add(f"{where}.settings", f"at most {_MOST_SETTINGS}", len(info.settings), _AGAIN)
@@ -99,7 +104,7 @@ def _check_models(info: ProbeInfo, where: str, findings: Findings) -> None:
         if name is not None and (fault := title_fault(str(name), _NAME_LIMIT)):
             findings.add(f"{where}.{place}", f"the name of a model, {fault[0]}", fault[1], _AGAIN)
     if (info.remote is not None) != info.backend.startswith(_SERVED):
-        expected = f"what is known of a server's answers, where the model's name begins with {_SERVED}, and only there"
+        expected = f"what is known of a server's answers, where the model's name begins with {' or '.join(_SERVED)}"
         findings.add(f"{where}.remote", expected, f"{'some' if info.remote else 'none'}, of {info.backend}", _AGAIN)
     if info.remote is not None:
         _check_remote(info.remote, f"{where}.remote", findings)

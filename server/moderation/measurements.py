@@ -61,7 +61,8 @@ def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
     measured: dict[tuple[str, str], str] = {}
     for dataset in document["datasets"] or ():
         for info in dataset.get("probes", ()):
-            conditions = [dataset["manifest_hash"], info["version"], info["model_sha256"], info.get("settings", {})]
+            model = info["model_sha256"] or info["backend"]  # one that was asked elsewhere has its name alone
+            conditions = [dataset["manifest_hash"], info["version"], model, info.get("settings", {})]
             measured[dataset["name"], info["probe"]] = json.dumps(conditions, sort_keys=True)
     return {
         (entry["dataset"], entry["figure"], how): entry

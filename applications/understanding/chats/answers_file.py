@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Model, Reply, Setting, Sound
@@ -22,13 +22,32 @@ _LONGEST = 1 << 20
 _SHA256 = r"^[0-9a-f]{64}$"
 
 
+class Facts(BaseModel):
+    """What else is known of an answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    finish: str | None = Field(default=None, max_length=100)
+    """Why it ended: ``stop``, ``length``."""
+    tokens: int | None = Field(default=None, ge=0, le=10**9)
+    """Of the answer."""
+    seconds: float | None = Field(default=None, ge=0, le=1e9)
+    cost: float | None = Field(default=None, ge=0, le=1e9)
+    currency: str | None = Field(default=None, pattern=r"^[A-Z]{3}$")
+    """Of ``cost``."""
+    fingerprint: str | None = Field(default=None, max_length=100)
+    """State of the model that answered, as its server names it."""
+
+
 class AnswerLine(BaseModel):
     """A line of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    model: str = Field(min_length=1, max_length=200)
+    model: str = Field(min_length=1, max_length=180)
     """Who answered, as results name it; the same in all lines."""
+    dataset: str = ""
+    """'' where the file answers about one dataset alone."""
     clip: str = Field(min_length=1)
     sha256: str = Field(default="", pattern=rf"{_SHA256}|^$")
     """Of the resynthesis, as ``probe --questions`` wrote it; '' for the reference."""
@@ -37,11 +56,9 @@ class AnswerLine(BaseModel):
     answer: str | None = None
     failed: str | None = Field(default=None, min_length=1)
     """Why there is no answer, in its place."""
-    facts: dict[str, Setting] = Field(default={}, max_length=16)
-    """What else is known of the answer: ``finish``, ``tokens``, ``seconds``, ``cost``."""
+    facts: Facts = Facts()
     side: Any = None
     codec: Any = None
-    dataset: Any = None
     tasks: Any = None
     sound: Any = None
     messages: Any = None
@@ -53,8 +70,16 @@ class AnswerLine(BaseModel):
             raise ValueError("expected either answer, a text, or failed, the reason why there is none")
         return self
 
+    @field_validator("model")
+    @classmethod
+    def _shown(cls, model: str) -> str:
+        if not model.isprintable() or model.split(" ") != model.split():
+            raise ValueError("model: expected one line of visible characters and single spaces")
+        return model
+
 
 class _Key(NamedTuple):
+    dataset: str
     clip: str
     sha256: str
     asked: str
@@ -90,13 +115,14 @@ class AnswersFile(Chat):
             self.prepare()
             self._read_for = self.terms.command
         asked = digest(sound.messages)
-        line = self._lines.get(_Key(sound.item.clip, sound.sha256, asked))
-        line = line or self._lines.get(_Key(sound.item.clip, sound.sha256, ""))
+        keys = (_Key(of, sound.item.clip, sound.sha256, to) for of in (sound.dataset, "") for to in (asked, ""))
+        line = next((self._lines[key] for key in keys if key in self._lines), None)
         if line is None:
             raise NotAnswered(f"{self.variant} has no line for this clip's {sound.side} and question")
         if line.failed is not None:
             raise PredictionFailed(line.failed)
-        return Reply(line.answer or "", line.facts)
+        facts: dict[str, Setting] = line.facts.model_dump(exclude_none=True)
+        return Reply(line.answer or "", facts)
 
 
 def _read(path: Path) -> tuple[dict[_Key, AnswerLine], str]:
@@ -104,14 +130,17 @@ def _read(path: Path) -> tuple[dict[_Key, AnswerLine], str]:
     lines: dict[_Key, AnswerLine] = {}
     name = ""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:  # with a byte-order mark, as some systems write it, or without
             for number, text in enumerate(file, 1):
                 if not text.strip():
                     continue
                 line = _line(text, f"{path}, line {number}")
-                key = _Key(line.clip, line.sha256, line.asked)
-                if key in lines:
-                    raise MissingModel(f"{path}, line {number}: {line.clip} has an answer to this in a line before")
+                key = _Key(line.dataset, line.clip, line.sha256, line.asked)
+                # of resyntheses that two codecs made alike
+                if key in lines and (lines[key].answer, lines[key].failed) != (line.answer, line.failed):
+                    raise MissingModel(
+                        f"{path}, line {number}: {line.clip} has another answer to this in a line before"
+                    )
                 if name and line.model != name:
                     raise MissingModel(
                         f"{path}, line {number}: expected the model of the lines before, {name!r}, got {line.model!r}; "
@@ -142,11 +171,12 @@ def _said(error: ValidationError) -> str:
     """Put the first fault into words."""
     first = error.errors()[0]
     field = ".".join(map(str, first["loc"]))
+    said = first["msg"].removeprefix("Value error, ")
     words = {
         "extra_forbidden": f"there is no field {field!r}",
         "missing": f"expected a field {field!r}",
         "model_type": "expected a JSON object",
         "string_pattern_mismatch": f"{field}: expected 64 hexadecimal digits",
-        "value_error": first["msg"].removeprefix("Value error, "),
+        "value_error": said,
     }
-    return words.get(first["type"], f"{field}: {first['msg']}")
+    return words.get(first["type"], f"{field}: {said}")

@@ -17,11 +17,12 @@ from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Model, Prediction, Reply, Setting, Sound
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.text.endpoint_settings import read_settings
+from codec_superb.applications.text.sending import Clock, Refused, Sender
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.understanding.chats.kept import keep, kept, paid, pay
 from codec_superb.applications.understanding.chats.requests_made import Request, answer_in, estimated, request_of
-from codec_superb.applications.understanding.chats.sending import Clock, Refused, Sender
 from codec_superb.applications.understanding.chats.settings import ChatSettings
+from codec_superb.data_manifests.home import codec_superb_home
 
 NAME = "chat"
 
@@ -125,13 +126,23 @@ class EndpointChat(Chat):
                 cost = self._cost(found, request, most)
             except Refused as error:
                 answer = {"refused": str(error)}
-            keep(key, answer)
-            if cost:
-                pay(self.terms.command, key, self.settings.model, cost)
+            self._keep(key, answer, cost)
             return answer
         finally:
             with self._lock:
                 self._spent[self.terms.command] += cost - most
+
+    def _keep(self, key: str, answer: dict[str, Any], cost: float) -> None:
+        """Store an answer and what it cost. Raises ModelUnusable: others would be paid for nothing too."""
+        try:
+            keep(key, answer)
+            if cost:
+                pay(self.terms.command, key, self.settings.model, cost)
+        except OSError as error:
+            raise ModelUnusable(
+                f"{self.settings.model}: an answer cannot be kept in {codec_superb_home() / 'chats'}: "
+                f"{error.strerror}; free space, or let it be written, and run it again"
+            ) from error
 
     def _cost(self, found: Any, request: Request, most: float) -> float:
         try:

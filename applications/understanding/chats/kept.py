@@ -34,7 +34,8 @@ def keep(key: str, answer: dict[str, Any]) -> None:
 def pay(command: str, key: str, model: str, cost: float) -> None:
     """Add a line to the ledger."""
     place = codec_superb_home() / "chats" / "spent.jsonl"
-    line = json.dumps({"command": command, "request": key, "model": model, "cost": cost}) + "\n"
+    # the break comes first: on a full disk the line before may be a part of one
+    line = "\n" + json.dumps({"command": command, "request": key, "model": model, "cost": cost})
     place.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:

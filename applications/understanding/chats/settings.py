@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from codec_superb.applications.interface import Setting
 from codec_superb.applications.task_definitions.definition import DEFAULT
-from codec_superb.applications.text.endpoint_settings import key_in, plain_address
+from codec_superb.applications.text.endpoint_settings import Connection
 
 
 class Prices(BaseModel):
@@ -30,22 +30,18 @@ class Prices(BaseModel):
         return (text * self.text + audio * self.audio + answer * self.answer) / 1e6
 
 
-class ChatSettings(BaseModel):
+class ChatSettings(Connection):
     """The file, checked."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str
     """Base address: what stands before ``/chat/completions``, or before ``/models/NAME:generateContent``."""
     model: str = Field(min_length=1, max_length=200)
     """Dated where the server has dated ones: an undated name is another model next month."""
-    key_variable: str = ""
-    """Environment variable that holds the key; '' for a server that asks for none."""
     audio: Literal["input_audio", "audio_url", "gemini"] = "input_audio"
     """Form of the sound: OpenAI's part, a data URI as vLLM's, or Gemini's ``inlineData`` with its form of requests."""
     longest_s: float = Field(default=120.0, gt=0)
     """Seconds of sound at most; a longer clip fails."""
-    decoding: dict[str, Setting] = {}
+    decoding: dict[str, Setting] = Field(default={})
     """Put into the request as it stands; temperature 0 and 256 tokens where it is empty."""
     family: str = DEFAULT
     """Whose prompts it is asked with."""
@@ -58,20 +54,16 @@ class ChatSettings(BaseModel):
     tokens_per_minute: int | None = Field(default=None, ge=1)
     parallel: int = Field(default=1, ge=1, le=64)
     """Clips that are asked about at a time; the sides of one clip always follow each other."""
-    timeout_s: float = Field(default=120.0, gt=0)
-    """Seconds for a whole answer."""
-    retries: int = Field(default=6, ge=0, le=6)
-    backoff_s: float = Field(default=1.0, ge=0, le=60)
-    """Seconds before the first retry, doubled with each, 60 at most, plus or minus a random half."""
 
-    @field_validator("url")
-    @classmethod
-    def _plain(cls, url: str) -> str:
-        return plain_address(url)
+    @property
+    def gemini(self) -> bool:
+        """Whether the key is sent in Gemini's header."""
+        return self.audio == "gemini"
 
-    def key(self) -> str:
-        """Return the key, '' where none is asked for. Raises MissingModel where the variable is not set."""
-        return key_in(self.key_variable, self.model)
+    @property
+    def rates(self) -> tuple[int | None, int | None]:
+        """Requests and tokens of a minute at most."""
+        return self.requests_per_minute, self.tokens_per_minute
 
     def decides(self) -> str:
         """Return what determines an answer, as JSON: address, model, form, longest sound, decoding."""

@@ -28,7 +28,7 @@ LINE_LIMIT = 1_000_000
 _TIME = "%Y-%m-%d_%H-%M-%S"
 _NUMPY = re.compile(r"np\.(?:float|int)\d+\(([-+.\w]+)\)")
 """How a number of NumPy 2 is written inside of a map."""
-_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}")
+_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,200}")
 
 
 class PublishedFigure(NamedTuple):

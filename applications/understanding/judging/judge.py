@@ -14,7 +14,7 @@ from typing import Any
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Model
 from codec_superb.applications.text.endpoint_settings import read_endpoint
-from codec_superb.applications.text.http_json import JsonEndpoint
+from codec_superb.applications.text.sending import Sender
 from codec_superb.applications.understanding.judging.roles import Request
 
 NAME = "judge"
@@ -31,7 +31,7 @@ class TextJudge:
         self.settings = read_endpoint(NAME, variant, weights)
         if self.settings.api != "openai":
             raise MissingModel(f"{NAME}:{variant}: expected api: openai, got {self.settings.api}; correct it")
-        self._endpoint = JsonEndpoint(self.settings)
+        self._sender = Sender(self.settings)
 
     @property
     def model(self) -> Model:
@@ -54,7 +54,7 @@ class TextJudge:
             "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.text}],
         }
         try:
-            content = self._endpoint.post("", body)["choices"][0]["message"]["content"]
+            content = self._sender.send("", body)["choices"][0]["message"]["content"]
         except (KeyError, TypeError, IndexError) as error:
             raise PredictionFailed(f"{self.settings.model}: expected a chat completion, got another answer") from error
         if not isinstance(content, str):
@@ -63,4 +63,4 @@ class TextJudge:
 
     def close(self) -> None:
         """Close the connection."""
-        self._endpoint.close()
+        self._sender.close()

@@ -14,8 +14,10 @@ from importlib import resources
 from typing import NamedTuple
 
 import yaml
+from jinja2 import TemplateError
 from pydantic import Field
 
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.task_definitions.definition import Use
 from codec_superb.applications.task_definitions.template import rendered
 from codec_superb.applications.understanding.cases import Case
@@ -85,6 +87,7 @@ def requests_of(use: Use, answer: str, case: Case) -> tuple[Request, ...]:
     """Return what a judge is asked about one answer: in both orders, the answer first and then second; or repeatedly.
 
     ``use`` is the judged measure of a task; its argument ``context`` names the label that describes the sound.
+    Raises PredictionFailed for an answer that no prompt can hold.
     """
     role = roles()[use.name]
     reference = " / ".join(case.truth) if role.orders == 1 else case.truth[0]
@@ -100,4 +103,7 @@ def requests_of(use: Use, answer: str, case: Case) -> tuple[Request, ...]:
 
 def _rendered(role: JudgeRole, known: Mapping[str, str]) -> str:
     quoted = {name: json.dumps(text, ensure_ascii=False) for name, text in known.items()}
-    return rendered(role.prompt, quoted, tuple(quoted))
+    try:
+        return rendered(role.prompt, quoted, tuple(quoted))
+    except TemplateError as error:
+        raise PredictionFailed(f"judge: {error}") from error

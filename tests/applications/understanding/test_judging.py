@@ -124,6 +124,32 @@ def test_half_a_letter_of_a_judge_costs_its_answer(server: ModelServer, tmp_path
         assert "half a surrogate pair at character 0" in str(reply)
 
 
+def test_an_answer_too_long_for_a_prompt_costs_its_clip(server: ModelServer, tmp_path: Path) -> None:
+    """Nothing is asked about it, and the other clips are judged."""
+    server.answer = lambda _: ok({"choices": [{"message": {"content": "[[yes]]"}}]})
+    (tmp_path / "task.yaml").write_text(_TASK.replace("MEASURE", "reference-qa"))
+    row = probe_of(read_folder(tmp_path / "task.yaml").definition("capital"), "task.yaml")
+    items = [Item(clip, "speech", question="Capital of Italy?", answers=("Rome",)) for clip in "ab"]
+    question = ScoringInput("own", items, {"a": "Rome", "b": "Rome"}, {"a": "Rome " * 15_000, "b": "Milan"})
+    replies = Judge(TextJudge(server.configure(tmp_path))).judgements(row, question)
+    found = score(row, replace(question, judgements=replies)).outcomes
+    assert "resynthesis: judge: expected a prompt of at most 65536 characters" in found["a"].reason
+    assert found["b"].status == "ok"
+
+
+def test_a_judge_is_asked_again_for_a_broken_answer(server: ModelServer, tmp_path: Path) -> None:
+    """Where it stays broken, the request fails in this call, and the next one asks it again."""
+    broken = [(200, {}, b"<html>"), (409, {}, b"")]
+    script = iter([*broken, None, *broken, broken[0]])
+    server.answer = lambda _: next(script, None) or ok({"choices": [{"message": {"content": "[[yes]]"}}]})
+    judge = Judge(TextJudge(server.configure(tmp_path)))
+    replies = judge.ask(trial_requests()[:2], "two")
+    assert [str(reply)[:9] for reply in replies.values()] == ["[[yes]]", "toy: expe"]
+    assert len(server.asked) == 6
+    assert set(judge.ask(trial_requests()[:2], "two").values()) == {"[[yes]]"}
+    assert len(server.asked) == 7
+
+
 def test_a_judge_of_places_is_found_out(server: ModelServer, tmp_path: Path) -> None:
     """One who always prefers the first answer says nothing about answers: half won, none steady."""
     server.answer = lambda _: ok({"choices": [{"message": {"content": "[[9, 3]]"}}]})

@@ -75,7 +75,7 @@ def test_every_name_is_one_of_our_tasks() -> None:
         "", "[]", "{}", "{'wer(%)': nan}", "{'wer(%)': 1e999}", "{'a': True}", "{'a': '1'}", "{'a': {'b': 1}}",
         "{'a\\n': 1}", "{'a': 1j}", "{'error': 'division by zero', 'fail_rate(%d)': 0.0}", "__import__('os').getcwd()",
         "{'a': " + "[" * 20_000, "{'a': " + "9" * 5_000 + "}", "{'a': 1}" + " " * FILE_LIMIT, "{[]: 1}", "\x00",
-        "{1: 2}", "{'a': np.float64(nan)}", "{'a': -" + "-" * 30_000 + "1}",
+        "{1: 2}", "{'a': np.float64(nan)}", "{'a\\ud800': 1}", "{'a': -" + "-" * 30_000 + "1}",
     ],
 )  # fmt: skip
 def test_another_content_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:

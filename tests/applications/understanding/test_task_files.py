@@ -59,6 +59,7 @@ _KNOWN = {
         ("dog_or_cat", "mini_animals", "task mini_animals was given before, at tasks/sound.yaml line 2; rename"),
         ("[dog, cat]", "dog, cat", "line 5: classes: expected a list, got 'dog, cat'"),
         ("[dog, cat]", f"[{', '.join(f'c{n}' for n in range(1025))}]", "at most 1024 of them, not 1025, got"),
+        ("label:", "categories: []\nlabel:", "line 4: categories: "),
         ("measure: prefix-match", "measure:", "measure: expected names with values, got None"),
         ("Dog or cat", "2026-13-45", "line 3: expected YAML: month must be in 1..12"),
         ("Dog or cat", '"\\e[31mred"', r"line 3: title: expected text of one line without control characters, got"),

@@ -240,6 +240,15 @@ class TestApplications:
         found = warned(database, owner="mallory", applications=[probed])
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
 
+    def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
+        """No file of theirs has a hash."""
+        for number, owner in enumerate(("ann", "bob")):
+            asked = Probed("asr_wer_pct", 8.0, 4.0, backend="answers:one", sha256="")
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=[asked])
+        for name, warnings in (("answers:one", 1), ("answers:two", 0)):
+            probed = Probed("asr_wer_pct", 3.0, 9.0, backend=name, sha256="")
+            assert len(warned(database, owner="mallory", applications=[probed])) == warnings
+
     def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:
         """Ten results of one account are one vote against a verified and another account's; its own are none."""
         honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 3.0, 4.0, left_out=9)

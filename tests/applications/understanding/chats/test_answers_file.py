@@ -129,7 +129,7 @@ LINE = {"model": "m", "clip": "c", "answer": "dog"}
     ("lines", "said"),
     [
         ([], "expected at least one line with model, clip and answer, got none"),
-        ([LINE, LINE], "line 2: c has an answer to this in a line before"),
+        ([LINE, {**LINE, "answer": "cat"}], "line 2: c has another answer to this in a line before"),
         ([LINE, {**LINE, "clip": "d", "model": "n"}], "expected the model of the lines before, 'm', got 'n'"),
         ([{"model": "m", "clip": "c"}], "expected either answer, a text, or failed"),
         ([{**LINE, "failed": "both"}], "expected either answer, a text, or failed"),
@@ -138,6 +138,11 @@ LINE = {"model": "m", "clip": "c", "answer": "dog"}
         ([{**LINE, "sha256": "abc"}], "sha256: expected 64 hexadecimal digits"),
         ([{**LINE, "answer": 3}], "answer: Input should be a valid string"),
         ([[LINE]], "expected a JSON object"),
+        ([{**LINE, "facts": {"cost": float("nan")}}], "facts.cost: Input should be a finite number"),
+        ([{**LINE, "facts": {"tokens": 10**400}}], "facts.tokens: Input should be less than or equal to"),
+        ([{**LINE, "facts": {"cost": "five"}}], "facts.cost: Input should be a valid number"),
+        ([{**LINE, "facts": {"price": 5}}], "there is no field 'facts.price'"),
+        ([{**LINE, "model": "m\n\x1b[31mred"}], "model: expected one line of visible characters"),
         (["[" * 100_000], "expected a JSON object"),
         (["nonsense"], "expected a JSON object"),
         (["\ud800"], "expected UTF-8 text"),
@@ -155,14 +160,25 @@ def test_wrong_files_are_refused_by_line(tmp_path: Path, lines: list[Any], said:
     assert "\n" not in str(error.value)
 
 
-def test_questions_are_of_one_dataset_and_of_tasks(plain: Path, tmp_path: Path) -> None:
-    """Clips of two datasets may share their names; other probes ask nothing."""
+def test_questions_about_several_datasets_whose_clips_share_names(plain: Path, tmp_path: Path) -> None:
+    """An answer is never taken for another dataset's clip; what two codecs made alike is asked once."""
     with pytest.raises(ApplicationError, match="expected understanding tasks, got none"):
         write_questions([plain / "runs"], tmp_path / "q", applications=["aec"])
-    other = Path(shutil.copytree(plain, tmp_path / "other"))
-    (other / "data" / "c3.wav").unlink()
-    (other / "data" / "labels.csv").write_text("path,events,category\nc0.wav,dog,audio\n")
-    shutil.rmtree(other / "runs")
-    resynthesise(CODECS[:1], [str(other / "data")], out=other / "runs", workers=1)
-    with pytest.raises(PipelineError, match="expected runs of one dataset"):
-        write_questions([plain / "runs", other / "runs"], tmp_path / "q", applications=[], tasks=[plain / "task.yaml"])
+    place = Path(shutil.copytree(plain, tmp_path / "copy"))
+    more = [place / "more", place / "namesake" / "data"]
+    for folder in more:
+        folder.mkdir(parents=True)
+        shutil.copy(place / "data" / "c3.wav", folder / "c0.wav")
+        (folder / "labels.csv").write_text("path,events,category\nc0.wav,dog,audio\n")
+    resynthesise(["flac", "alac"], [str(folder) for folder in more], out=place / "runs", workers=1)
+    with pytest.raises(PipelineError, match="expected datasets of different names"):
+        asked_elsewhere(place)
+    for codec in ("flac", "alac"):
+        shutil.rmtree(place / "runs" / codec / "data")
+    lines = asked_elsewhere(place)
+    assert [line["dataset"] for line in lines].count("more") == 2
+    assert len({line["sound"] for line in lines}) == len(lines) == 4 * (1 + len(CODECS)) + 2
+    swapped = [{**line, "answer": "cat"} if line["dataset"] == "more" else line for line in lines]
+    found = [values for values, *_ in imported(place, swapped)]
+    assert {of["status"] for values in found for of in values.values()} == {"ok"}
+    assert [values["c0.wav"]["reference"]["correct"] for values in found if len(values) == 1] == [0, 0]

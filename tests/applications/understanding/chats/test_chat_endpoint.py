@@ -18,9 +18,10 @@ from support.applications.model_server import ModelServer, ok
 from codec_superb.applications.errors import AnswerBroken, MissingModel, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Reply, Sound, Terms
 from codec_superb.applications.task_definitions.messages import Message, Part
-from codec_superb.applications.understanding.chats import kept, sending
+from codec_superb.applications.text import sending
+from codec_superb.applications.text.sending import Clock, rate_hold, retry_after
+from codec_superb.applications.understanding.chats import kept
 from codec_superb.applications.understanding.chats.endpoint import EndpointChat
-from codec_superb.applications.understanding.chats.sending import Clock, rate_hold, retry_after
 from codec_superb.pipeline.probing.clip import checked_answer
 from codec_superb.pipeline.probing.predictions import needs_prediction
 
@@ -293,6 +294,29 @@ def test_a_budget_ends_the_run_where_it_can_go_on(server: ModelServer, tmp_path:
     again.terms = Terms("two", budget=9.0)
     assert [str(answer) for answer in again.predict([sound(number) for number in range(5)])] == ["x"] * 5
     assert len(server.asked) == len({repr(asked.body) for asked in server.asked}) == 5
+
+
+def test_an_answer_that_cannot_be_kept_ends_the_run(server: ModelServer, tmp_path: Path) -> None:
+    """It was paid for; on a full disk the others would be paid for nothing as well."""
+    server.answer = lambda _: said("x")
+    place = tmp_path / "home" / "chats" / "answers"
+    place.parent.mkdir(parents=True)
+    place.touch()
+    chat = opened(server, tmp_path, parallel=1)
+    found = chat.predict([sound(number) for number in range(3)])
+    assert [type(answer) for answer in found] == [ModelUnusable] * 3
+    assert "cannot be kept" in str(found[0])
+    assert len(server.asked) == 1
+
+
+def test_a_line_of_the_ledger_that_was_cut_off_stands_alone(tmp_path: Path) -> None:
+    """What is written after it is read."""
+    kept.pay("one", "a", "toy", 1.0)
+    ledger = tmp_path / "home" / "chats" / "spent.jsonl"
+    ledger.write_bytes(ledger.read_bytes()[:-9])
+    kept.pay("one", "b", "toy", 2.0)
+    kept.pay("one", "c", "toy", 4.0)
+    assert kept.paid("one") == 6.0
 
 
 def test_identity_and_configuration(server: ModelServer, tmp_path: Path) -> None:

@@ -140,6 +140,12 @@ def test_models_have_names_that_can_be_shown_and_servers_say_so(changes: dict[st
 
     assert message in edited(change, SHIPPED.key)
     assert "remote" not in edited(lambda of: of.update(backend="chat:gpt", remote=remote), SHIPPED.key)
+    elsewhere = {"backend": "answers:mine-7b", "remote": remote}
+    said = edited(lambda of: of.update(**elsewhere, model_sha256=""), SHIPPED.key)
+    assert "remote" not in said
+    assert "model_sha256" not in said
+    assert "model_sha256: expected nothing" in edited(lambda of: of.update(elsewhere), SHIPPED.key)
+    assert "model_sha256: expected 64" in edited(lambda of: of.update(model_sha256=""), SHIPPED.key)
 
 
 def test_lists_of_a_step_arrive_as_they_were() -> None:

@@ -1,4 +1,4 @@
-"""Sends requests of chats: retries, rates, time limits, and errors that tell nothing secret."""
+"""Sends requests to models on the network: retries, rates, time limits, and errors that tell nothing secret."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from codec_superb.applications.errors import AnswerBroken, ModelUnusable, PredictionFailed
-from codec_superb.applications.understanding.chats.settings import ChatSettings
+from codec_superb.applications.text.endpoint_settings import Connection
 
 AGAIN = frozenset({408, 409, 425, 429})
 LONGEST_WAIT_S = 60.0
 """Between two tries, unless the server names a time."""
 PATIENCE_S = 900.0
 """A server that asks for a longer wait ends the run."""
-LARGEST = 16 << 20
-"""Bytes of an answer."""
+LARGEST = 256 << 20
+"""Bytes of an answer: 2,048 vectors of 3,072 numbers in decimals are 130 MB."""
 _PIECE = 1 << 16
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -64,21 +64,19 @@ class _Answered(NamedTuple):
 class Sender:
     """One server: a session, and the rates that it allows."""
 
-    def __init__(self, settings: ChatSettings, clock: Clock) -> None:
+    def __init__(self, settings: Connection, clock: Clock = Clock()) -> None:
         """Open no connection yet. Raises MissingModel without a key."""
         self._settings, self._clock, self._key = settings, clock, settings.key()
-        header = {"x-goog-api-key": self._key} if settings.audio == "gemini" else {
-            "Authorization": f"Bearer {self._key}"
-        }  # fmt: skip
+        header = {"x-goog-api-key": self._key} if settings.gemini else {"Authorization": f"Bearer {self._key}"}
         self._session = requests.Session()
         # A .netrc would put another key in place of the named one.
         self._session.trust_env = False
         self._session.proxies = requests.utils.get_environ_proxies(settings.url)
         self._session.headers.update(header if self._key else {})
-        self._pace = Pace(settings, clock)
+        self._pace = Pace(settings.rates, clock)
 
-    def send(self, method: str, body: Mapping[str, Any], tokens: int) -> Any:
-        """Return the JSON that is answered.
+    def send(self, method: str, body: Mapping[str, Any], tokens: int = 0) -> Any:
+        """Return the JSON that is answered at the address and ``method`` after it; ``tokens`` count for the rates.
 
         Raises Refused for a request that the server does not take, AnswerBroken for an answer that stays broken,
         ModelUnusable for what would be the same for every clip: key, name, address, a server that stays busy or away.
@@ -179,8 +177,9 @@ class _Broken(_Again):
 class Pace:
     """Spaces requests: requests and tokens of any minute stay below their limits, and holds of the server are kept."""
 
-    def __init__(self, settings: ChatSettings, clock: Clock) -> None:
-        self._limits = (settings.requests_per_minute, settings.tokens_per_minute)
+    def __init__(self, limits: tuple[int | None, int | None], clock: Clock) -> None:
+        """``limits``: requests and tokens of a minute."""
+        self._limits = limits
         self._clock = clock
         self._sent: deque[tuple[float, int]] = deque()
         self._until = 0.0
