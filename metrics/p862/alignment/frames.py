@@ -114,13 +114,15 @@ def workspace(length: int) -> Workspace:
         limits=np.empty(LANES, np.float32),
         found=np.empty(LANES, np.int64),
         lags=np.empty((LANES, length), np.int64),
-        halves=_halves(length),
+        halves=half_workspace(length),
         plain=np.zeros(1, np.bool_),
         doubts=np.zeros(1, np.bool_),
     )
 
 
-def _halves(length: int) -> HalfLengthWorkspace:
+@per_thread
+def half_workspace(length: int) -> HalfLengthWorkspace:
+    """Return the calling thread's workspace for the quick transform of frames of ``length`` samples."""
     half = length // 2
     blocks = np.pi * reversed_bits(half // 2) / (half // 2)
     bins = np.pi * np.arange(half // 2 + 1) / half
@@ -207,13 +209,13 @@ def _finish(re: Signal, im: Signal, half: int, cosines: Signal, sines: Signal) -
 
 
 @compiled(**OPTIONS)
-def _quick_spectra(
-    signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, at: Workspace
+def quick_spectra(
+    signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, halves: HalfLengthWorkspace
 ) -> None:
     """Spectra of the halves of ``count`` frames, each a quarter of a frame behind the last."""
-    halves = at.halves
     starts, columns = halves.starts, halves.columns
-    half, hop = at.length // 2, at.length // 4
+    half = len(halves.places)
+    hop = half // 2
     for i in range(len(starts)):
         starts[i] = begin + min(i, count + 2) * hop
     for first in range(0, hop, LANES):
@@ -233,8 +235,8 @@ def _quickly(
     room, places, energies, twists = halves.room, halves.places, halves.energies, halves.twists
     half = len(places)
     back = (count - 1) * min(hop, 0)
-    _quick_spectra(first, start + back, count, window, room[0], room[1], at)
-    _quick_spectra(second, other + back, count, window, room[2], room[3], at)
+    quick_spectra(first, start + back, count, window, room[0], room[1], halves)
+    quick_spectra(second, other + back, count, window, room[2], room[3], halves)
     for i in range(2 * LANES):
         energies[i] = np.float32(0)
     for k in range(half // 2 + 1):
