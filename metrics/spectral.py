@@ -19,14 +19,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics._spectral_loops import difference_sums, magnitudes, mel_bands
+from codec_superb.metrics._spectral_loops import difference_sums, magnitude_sum, magnitudes, mel_bands
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.hann import hann
-from codec_superb.metrics.mel_scale import MelBank, mel_bank
+from codec_superb.metrics.mel_scale import mel_bank
+from codec_superb.metrics.p862.alignment.frames import half_workspace
 from codec_superb.metrics.signals import Audio, Signal, pair
 
 _BLOCK_SAMPLES = 32 * 2048
-"""Samples of windowed frames that are transformed at once: small enough for the processor's cache."""
+"""Samples of windowed frames that are transformed at once, a multiple of sixteen frames: they fit the cache."""
 
 _KEPT_VALUES = 8_000_000
 """Largest number of spectral values (4 bytes each) that a signal keeps for the next pair."""
@@ -55,9 +56,9 @@ class _Block:
     """Some consecutive frames of one signal."""
 
     magnitude: NDArray[np.float32]
-    """Shape ``(frames, window // 2 + 1)``."""
+    """Shape ``(groups of sixteen frames, window // 2 + 1, 16)``; 0 where the last group has no frame."""
     mel: NDArray[np.float32]
-    """Shape ``(frames, bands)``."""
+    """Shape ``(groups, bands, 16)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,7 @@ def _compute(reference: Signal, resynthesis: Signal) -> _Distances:
             for row, first, second in ((0, x.magnitude, y.magnitude), (1, x.mel, y.mel)):
                 ratio = np.empty_like(first)
                 sums[row, 0] += difference_sums(first, second, ratio)
-                # summed in double precision: a minute at 48 kHz has some six million values at each resolution
-                sums[row, 1] += float(np.abs(np.log(ratio, out=ratio), out=ratio).sum(dtype=np.float64))
+                sums[row, 1] += magnitude_sum(np.log(ratio, out=ratio))
         frames = _frame_count(reference, resolution)
         values = np.array([frames * (resolution.window // 2 + 1), frames * resolution.bands])
         # log10(m ** 2) is 2 / ln 10 times ln m
@@ -125,22 +125,13 @@ def _blocks(signal: Signal, resolution: Resolution) -> Iterator[_Block]:
 
 
 def _stream(signal: Signal, resolution: Resolution) -> Iterator[_Block]:
-    from scipy.fft import rfft
-
-    window, hop = resolution.window, resolution.hop
+    window = resolution.window
     padded = np.pad(signal.single, window // 2, mode="reflect")
-    # a view: frames are copied block by block, when the window is applied
-    frames = np.lib.stride_tricks.sliding_window_view(padded, window)[::hop]
-    bank, taper = mel_bank(signal.rate, window, resolution.bands), _hann(window)
-    step = _BLOCK_SAMPLES // window
-    for start in range(0, len(frames), step):
-        spectra = rfft(frames[start : start + step] * taper, axis=-1, overwrite_x=True, workers=1)
-        yield _block(spectra, bank)
-
-
-def _block(spectra: NDArray[np.complex64], bank: MelBank) -> _Block:
-    magnitude = magnitudes(spectra)
-    return _Block(magnitude, mel_bands(magnitude, bank.first, bank.weights, bank.offsets))
+    bank, taper, at = mel_bank(signal.rate, window, resolution.bands), _hann(window), half_workspace(window)
+    frames, step = _frame_count(signal, resolution), _BLOCK_SAMPLES // window
+    for start in range(0, frames, step):
+        magnitude = magnitudes(padded, start * resolution.hop, min(step, frames - start), taper, at)
+        yield _Block(magnitude, mel_bands(magnitude, bank.first, bank.weights, bank.offsets))
 
 
 @lru_cache(maxsize=4)

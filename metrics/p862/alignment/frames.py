@@ -30,6 +30,7 @@ from codec_superb.metrics.p862.arithmetic.fast_fft import (
     fused_half,
     fused_quarter,
     load_columns,
+    power,
 )
 from codec_superb.metrics.p862.arithmetic.rows import LANES
 from codec_superb.metrics.p862.arithmetic.vector import cross_row, keep_loudest, lanes_above, load_lanes
@@ -114,13 +115,15 @@ def workspace(length: int) -> Workspace:
         limits=np.empty(LANES, np.float32),
         found=np.empty(LANES, np.int64),
         lags=np.empty((LANES, length), np.int64),
-        halves=_halves(length),
+        halves=half_workspace(length),
         plain=np.zeros(1, np.bool_),
         doubts=np.zeros(1, np.bool_),
     )
 
 
-def _halves(length: int) -> HalfLengthWorkspace:
+@per_thread
+def half_workspace(length: int) -> HalfLengthWorkspace:
+    """Return the calling thread's workspace for the quick transform of frames of ``length`` samples."""
     half = length // 2
     blocks = np.pi * reversed_bits(half // 2) / (half // 2)
     bins = np.pi * np.arange(half // 2 + 1) / half
@@ -207,13 +210,22 @@ def _finish(re: Signal, im: Signal, half: int, cosines: Signal, sines: Signal) -
 
 
 @compiled(**OPTIONS)
-def _quick_spectra(
-    signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, at: Workspace
+def spectra_of_halves(re: Signal, im: Signal, halves: HalfLengthWorkspace) -> None:
+    """Transform sixteen frames in place: ``re`` holds their even samples, ``im`` the odd ones."""
+    half = len(halves.places)
+    for i in range(half // 4):
+        first_quarter(re, im, i * LANES, half // 4 * LANES)
+    _finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
+
+
+@compiled(**OPTIONS)
+def quick_spectra(
+    signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, halves: HalfLengthWorkspace
 ) -> None:
     """Spectra of the halves of ``count`` frames, each a quarter of a frame behind the last."""
-    halves = at.halves
     starts, columns = halves.starts, halves.columns
-    half, hop = at.length // 2, at.length // 4
+    half = len(halves.places)
+    hop = half // 2
     for i in range(len(starts)):
         starts[i] = begin + min(i, count + 2) * hop
     for first in range(0, hop, LANES):
@@ -225,6 +237,23 @@ def _quick_spectra(
 
 
 @compiled(**OPTIONS)
+def correlate_with_themselves(re: Signal, im: Signal, halves: HalfLengthWorkspace) -> None:
+    """Give the circular autocorrelations of sixteen frames, from the spectra of their halves.
+
+    Even lags go to row 4 of the room and odd ones to row 5, lags 2 i and 2 i + 1 at ``places[i]``, all too great by
+    the same factor.
+    """
+    room, places, twists = halves.room, halves.places, halves.twists
+    half = len(places)
+    for k in range(half // 2 + 1):
+        mirror = (half - k) % half
+        at, mirror_at = places[k] * LANES, places[mirror] * LANES
+        power(re, im, room[4], room[5], twists[0], twists[1], k, at, mirror_at, k * LANES, mirror * LANES)
+    # the inverse transform is the transform with real and imaginary parts exchanged
+    spectra_of_halves(room[5], room[4], halves)
+
+
+@compiled(**OPTIONS)
 def _quickly(
     first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Workspace
 ) -> bool:
@@ -233,8 +262,8 @@ def _quickly(
     room, places, energies, twists = halves.room, halves.places, halves.energies, halves.twists
     half = len(places)
     back = (count - 1) * min(hop, 0)
-    _quick_spectra(first, start + back, count, window, room[0], room[1], at)
-    _quick_spectra(second, other + back, count, window, room[2], room[3], at)
+    quick_spectra(first, start + back, count, window, room[0], room[1], halves)
+    quick_spectra(second, other + back, count, window, room[2], room[3], halves)
     for i in range(2 * LANES):
         energies[i] = np.float32(0)
     for k in range(half // 2 + 1):
@@ -256,9 +285,7 @@ def _quickly(
             mirror * LANES,
         )
     # the inverse transform is the transform with real and imaginary parts exchanged
-    for i in range(half // 4):
-        first_quarter(room[5], room[4], i * LANES, half // 4 * LANES)
-    _finish(room[5], room[4], half, halves.twiddle_factors[0], halves.twiddle_factors[1])
+    spectra_of_halves(room[5], room[4], halves)
     return _collect_quickly(at, count, hop < 0)
 
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from codec_superb.metrics.p862.arithmetic.rows import LANES, ROW, Rows, four_places, ir, operation, transposed
+from codec_superb.metrics.p862.arithmetic.rows import (
+    LANES,
+    ROW,
+    Rows,
+    cgutils,
+    four_places,
+    ir,
+    operation,
+    transposed,
+)
 
 _FUSED = ("contract",)
 Complex = tuple[Any, Any]
@@ -113,11 +122,7 @@ def cross(rows: Rows) -> None:
         squares = [_squares(builder, value) for value in (z, mirror)]
         total = builder.fadd(rows.load(energies, place), builder.fadd(*squares))
         rows.store(total, energies, place)
-        even = builder.fadd(z[0], mirror[0]), builder.fsub(z[1], mirror[1])
-        odd = builder.fadd(z[1], mirror[1]), builder.fsub(mirror[0], z[0])
-        odd = _turned(builder, odd, turn)
-        upper = _minus(builder, even, odd)
-        bins.append((_plus(builder, even, odd), (upper[0], builder.fneg(upper[1]))))
+        bins.append(_apart(builder, z, mirror, turn))
     low, high = (_product(builder, *pair) for pair in zip(*bins, strict=True))
     even = builder.fadd(low[0], high[0]), builder.fsub(low[1], high[1])
     odd = _turned(
@@ -129,6 +134,66 @@ def cross(rows: Rows) -> None:
     rows.store(builder.fadd(even[1], odd[0]), to_im, to)
     rows.store(builder.fadd(even[0], odd[1]), to_re, mirror_to)
     rows.store(builder.fsub(odd[0], even[1]), to_im, mirror_to)
+
+
+@operation(arrays=6, integers=5)
+def power(rows: Rows) -> None:
+    """``cross`` of a real signal with itself, whose products have no imaginary part; energies are not summed.
+
+    ``(re, im, to_re, to_im, cosines, sines, bin, at, mirror_at, to, mirror_to)``.
+    """
+    re, im, to_re, to_im, cosines, sines, number, at, mirror_at, to, mirror_to = rows.values
+    builder = rows.builder
+    turn = rows.scalar(cosines, number), rows.scalar(sines, number)
+    z, mirror = ((rows.load(re, place), rows.load(im, place)) for place in (at, mirror_at))
+    low, high = (_squares(builder, value) for value in _apart(builder, z, mirror, turn))
+    even, difference = builder.fadd(low, high), builder.fsub(low, high)
+    along, across = builder.fmul(turn[0], difference), builder.fmul(turn[1], difference)
+    rows.store(builder.fsub(even, across), to_re, to)
+    rows.store(along, to_im, to)
+    rows.store(builder.fadd(even, across), to_re, mirror_to)
+    rows.store(along, to_im, mirror_to)
+
+
+@operation(arrays=5, integers=5)
+def magnitude(rows: Rows) -> None:
+    """``(re, im, cosines, sines, to, bin, at, mirror_at, start, mirror_start)``: magnitudes from the halves' spectrum.
+
+    Bins ``bin`` and length - ``bin`` stand at ``at`` and ``mirror_at``; their magnitudes go to ``start`` and
+    ``mirror_start``.
+    """
+    re, im, cosines, sines, to, number, at, mirror_at, start, mirror_start = rows.values
+    builder = rows.builder
+    turn = rows.scalar(cosines, number), rows.scalar(sines, number)
+    z, mirror = ((rows.load(re, place), rows.load(im, place)) for place in (at, mirror_at))
+    both = _apart(builder, z, mirror, turn)
+    kind = ir.FunctionType(ROW, [ROW])
+    root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f32")
+    for value, place in zip(both, (start, mirror_start), strict=True):
+        twice = builder.call(root, [_squares(builder, value)])
+        rows.store(builder.fmul(twice, ir.Constant(ROW, [0.5] * LANES)), to, place)
+
+
+@operation(arrays=3, integers=4)
+def weighted_sum(rows: Rows) -> None:
+    """``(values, weights, to, at, first, count, start)``: sum ``count`` rows from ``at`` by weights from ``first``."""
+    values, weights, to, at, first, count, start = rows.values
+    builder = rows.builder
+    kept = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
+    with cgutils.for_range(builder, count) as loop:
+        row = rows.load(values, builder.add(at, builder.mul(loop.index, ir.Constant(at.type, LANES))))
+        weight = rows.scalar(weights, builder.add(first, loop.index))
+        builder.store(_fused_add(builder, weight, row, builder.load(kept)), kept)
+    rows.store(builder.load(kept), to, start)
+
+
+def _apart(builder: Any, z: Complex, mirror: Complex, turn: Complex) -> tuple[Complex, Complex]:
+    """Two bins of a real signal, twice too great, from those of its halves' spectrum."""
+    even = builder.fadd(z[0], mirror[0]), builder.fsub(z[1], mirror[1])
+    odd = builder.fadd(z[1], mirror[1]), builder.fsub(mirror[0], z[0])
+    odd = _turned(builder, odd, turn)
+    upper = _minus(builder, even, odd)
+    return _plus(builder, even, odd), (upper[0], builder.fneg(upper[1]))
 
 
 def _fused_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
