@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.alignment.frames import HalfLengthWorkspace, correlate_with_themselves, spectra_of_halves
-from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.vector import load_lanes
 
 Reals = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -45,14 +42,10 @@ class Search(NamedTuple):
 
 @compiled(error_model="numpy", fastmath={"contract", "reassoc"})
 def windowed(samples: Reals, left: Integers, taper: Reals, period: int) -> tuple[Singles, Reals]:
-    """Return the frames without their local mean under the ``taper``, and the largest magnitude near each centre.
-
-    Zeros behind each frame fill up a multiple of sixteen samples.
-    """
+    """Return the frames without their local mean under the ``taper``, and the largest magnitude near each centre."""
     size = taper.size
     half, reach = size // 2, period // 2 + 1
-    width = (size + LANES - 1) // LANES * LANES
-    frames, levels = np.zeros((left.size, width), np.float32), np.zeros(left.size)
+    frames, levels = np.empty((left.size, size), np.float32), np.zeros(left.size)
     for frame in range(left.size):
         right = left[frame] + 1
         around, under = samples[right - period : right + period], samples[right - half : right + half]
@@ -73,49 +66,30 @@ def windowed(samples: Reals, left: Integers, taper: Reals, period: int) -> tuple
     return frames, levels
 
 
+@compiled(error_model="numpy", fastmath={"contract"})
+def power(spectra: NDArray[np.complex64]) -> NDArray[np.complex64]:
+    """Return the squared magnitudes, in place."""
+    for frame in range(spectra.shape[0]):
+        for k in range(spectra.shape[1]):
+            value = spectra[frame, k]
+            spectra[frame, k] = value.real * value.real + value.imag * value.imag
+    return spectra
+
+
 @compiled(error_model="numpy")
-def autocorrelations(frames: Singles, chosen: Integers, window: Reals, at: HalfLengthWorkspace) -> Reals:
-    """Return those of ``chosen`` frames over that of the ``window``, shape ``(chosen, lags)``; zeros for silence."""
-    out = np.empty((chosen.size, window.size))
-    re, im, even, odd, places = at.room[0], at.room[1], at.room[4], at.room[5], at.places
-    scale = np.empty(LANES)
-    for first in range(0, chosen.size, LANES):
-        count = min(LANES, chosen.size - first)
-        _side_by_side(frames, chosen[first : first + count], re, im)
-        spectra_of_halves(re, im, at)
-        correlate_with_themselves(re, im, at)
-        for lane in range(LANES):
-            energy = np.float64(even[lane])
-            scale[lane] = 1.0 / energy if energy > 0.0 else 0.0
+def corrected(raw: Singles, window: Reals) -> Reals:
+    """Return correlations over that of the ``window``, shape ``(frames, lags)``; zeros for an empty frame."""
+    out = np.zeros((raw.shape[0], window.size))
+    for frame in range(raw.shape[0]):
+        energy = float(raw[frame, 0])
+        if energy <= 0.0:
+            continue
+        row = out[frame]
         for lag in range(window.size):
             # Boersma 1993: the correlation of the signal is about that of the windowed signal over that of the window;
             # without the division long lags look weak
-            inverse, place = 1.0 / window[lag], places[lag // 2] * LANES
-            row = (odd if lag % 2 else even)[place : place + LANES]
-            for lane in range(count):
-                out[first + lane, lag] = row[lane] * scale[lane] * inverse
+            row[lag] = raw[frame, lag] / (energy * window[lag])
     return out
-
-
-@compiled(error_model="numpy")
-def _side_by_side(frames: Singles, chosen: Integers, re: Singles, im: Singles) -> None:
-    """Lay up to sixteen frames side by side: even samples to ``re``, odd ones to ``im``, zeros behind them."""
-    starts, columns, plain = np.empty(LANES, np.int64), np.empty(LANES * LANES, np.float32), np.ones(LANES, np.float32)
-    samples, width = frames.reshape(-1), frames.shape[1]
-    for lane in range(LANES):
-        starts[lane] = chosen[min(lane, chosen.size - 1)] * width
-    for begin in range(0, width, LANES):
-        load_lanes(samples, starts, plain, columns, 0)
-        for i in range(0, LANES, 2):
-            to, source = (begin + i) // 2 * LANES, i * LANES
-            for lane in range(LANES):  # a slice that is set from another is checked and copied twice
-                re[to + lane] = columns[source + lane]
-                im[to + lane] = columns[source + LANES + lane]
-        for lane in range(LANES):
-            starts[lane] += LANES
-    behind = width // 2 * LANES
-    re[behind:] = np.float32(0.0)
-    im[behind:] = np.float32(0.0)
 
 
 @compiled(error_model="numpy")

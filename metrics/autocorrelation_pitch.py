@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics import _pitch_loops as loops
 from codec_superb.metrics.hann import hann
-from codec_superb.metrics.p862.alignment.frames import half_workspace
-from codec_superb.metrics.p862.arithmetic.exact_fft import next_power_of_two
 
 Reals = NDArray[np.float64]
 
@@ -34,8 +32,8 @@ _VOICING_COST = 0.14
 _COST_STEP_S = 0.01
 """Time step for which the costs of jumps are given."""
 _CANDIDATES = 15
-_BLOCK = 64
-"""Frames whose candidates are looked for together: a multiple of the sixteen that are transformed at once."""
+_BLOCK_VALUES = 64 * 1024
+"""Samples of windowed frames that are transformed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class _Window:
     longest: int
     """Lag before which the search for maxima ends."""
     transform: int
-    """Length of the Fourier transform, a power of two: the window and its longest lag fit."""
+    """Length of the Fourier transform: the window and its longest lag fit."""
 
 
 def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
@@ -75,8 +73,7 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     window = _window(rate, analysis.floor)
     left = _frame_positions(samples.size, rate, analysis)
     # Praat: intensity is relative to the global peak, without the offset
-    mean = samples.mean()
-    peak = float(max(samples.max() - mean, mean - samples.min()))
+    peak = float(np.abs(samples - samples.mean()).max())
     if left.size == 0 or peak == 0.0:
         return np.zeros(left.size)
     costs = np.array([_OCTAVE_COST, _JUMP_COST, _VOICING_COST])
@@ -95,15 +92,15 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
     frequency, strength = np.zeros((left.size, most)), np.zeros((left.size, most))
     unvoiced, count = np.zeros(left.size), np.ones(left.size, dtype=np.int64)
-    workspace = half_workspace(window.transform)
-    for start in range(0, left.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
+    block = max(1, _BLOCK_VALUES // window.transform)
+    for start in range(0, left.size, block):
+        part = slice(start, start + block)
         frames, levels = loops.windowed(samples, left[part], window.taper, window.period)
         unvoiced[part] = _unvoiced_strength(np.minimum(levels / peak, 1.0), analysis.voicing_threshold)
         # No candidate is stronger than 1: where "unvoiced" beats that by two changes of voicing, nothing else can win.
         loud = np.flatnonzero(unvoiced[part] <= 1.0 + 2.0 * costs[2])
         if loud.size:
-            correlations = loops.autocorrelations(frames, loud, window.correlation, workspace)
+            correlations = _correlations(frames[loud] if loud.size < len(frames) else frames, window)
             loops.find_candidates(correlations, start + loud, search, frequency, strength, count)
     return loops.cheapest_path(frequency, strength, count, unvoiced, analysis.ceiling, costs)
 
@@ -128,7 +125,7 @@ def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArra
 
 @lru_cache(maxsize=8)
 def _window(rate: int, floor: float) -> _Window:
-    from scipy.fft import irfft, rfft
+    from scipy.fft import irfft, next_fast_len, rfft
 
     # even, so that the centre lies between two samples; rounded as Praat rounds it
     size = 2 * (int(_PERIODS / floor * rate) // 2 - 1)
@@ -136,6 +133,16 @@ def _window(rate: int, floor: float) -> _Window:
     lags = min(longest + loops.MARGIN, size // 2) + 1
     taper = hann(size + 1)[1:]
     # zeros for the longest lag: a circular correlation may wrap around beyond it only
-    transform = next_power_of_two(size + lags)
+    transform = next_fast_len(size + lags, real=True)
     correlation = irfft(np.abs(rfft(taper, n=transform)) ** 2, n=transform)[:lags]
     return _Window(taper, correlation / correlation[0], int(rate / floor), longest, transform)
+
+
+def _correlations(frames: NDArray[np.float32], window: _Window) -> Reals:
+    """Return the corrected autocorrelations of windowed frames, shape ``(frames, lags)``."""
+    from scipy.fft import irfft, rfft
+
+    # workers=1: the pipeline has a process a core already
+    power = loops.power(rfft(frames, n=window.transform, axis=-1, workers=1))
+    raw = irfft(power, n=window.transform, axis=-1, overwrite_x=True, workers=1)
+    return loops.corrected(raw, window.correlation)

@@ -30,7 +30,6 @@ from codec_superb.metrics.p862.arithmetic.fast_fft import (
     fused_half,
     fused_quarter,
     load_columns,
-    power,
 )
 from codec_superb.metrics.p862.arithmetic.rows import LANES
 from codec_superb.metrics.p862.arithmetic.vector import cross_row, keep_loudest, lanes_above, load_lanes
@@ -210,15 +209,6 @@ def _finish(re: Signal, im: Signal, half: int, cosines: Signal, sines: Signal) -
 
 
 @compiled(**OPTIONS)
-def spectra_of_halves(re: Signal, im: Signal, halves: HalfLengthWorkspace) -> None:
-    """Transform sixteen frames in place: ``re`` holds their even samples, ``im`` the odd ones."""
-    half = len(halves.places)
-    for i in range(half // 4):
-        first_quarter(re, im, i * LANES, half // 4 * LANES)
-    _finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
-
-
-@compiled(**OPTIONS)
 def quick_spectra(
     signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, halves: HalfLengthWorkspace
 ) -> None:
@@ -234,23 +224,6 @@ def quick_spectra(
             place = (first + i) // 2 * LANES
             first_quarter_of_columns(columns, window, re, im, i * 2 * LANES, first + i, place, half // 4 * LANES)
     _finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
-
-
-@compiled(**OPTIONS)
-def correlate_with_themselves(re: Signal, im: Signal, halves: HalfLengthWorkspace) -> None:
-    """Give the circular autocorrelations of sixteen frames, from the spectra of their halves.
-
-    Even lags go to row 4 of the room and odd ones to row 5, lags 2 i and 2 i + 1 at ``places[i]``, all too great by
-    the same factor.
-    """
-    room, places, twists = halves.room, halves.places, halves.twists
-    half = len(places)
-    for k in range(half // 2 + 1):
-        mirror = (half - k) % half
-        at, mirror_at = places[k] * LANES, places[mirror] * LANES
-        power(re, im, room[4], room[5], twists[0], twists[1], k, at, mirror_at, k * LANES, mirror * LANES)
-    # the inverse transform is the transform with real and imaginary parts exchanged
-    spectra_of_halves(room[5], room[4], halves)
 
 
 @compiled(**OPTIONS)
@@ -285,7 +258,9 @@ def _quickly(
             mirror * LANES,
         )
     # the inverse transform is the transform with real and imaginary parts exchanged
-    spectra_of_halves(room[5], room[4], halves)
+    for i in range(half // 4):
+        first_quarter(room[5], room[4], i * LANES, half // 4 * LANES)
+    _finish(room[5], room[4], half, halves.twiddle_factors[0], halves.twiddle_factors[1])
     return _collect_quickly(at, count, hop < 0)
 
 

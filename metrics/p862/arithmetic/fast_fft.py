@@ -136,25 +136,6 @@ def cross(rows: Rows) -> None:
     rows.store(builder.fsub(odd[0], even[1]), to_im, mirror_to)
 
 
-@operation(arrays=6, integers=5)
-def power(rows: Rows) -> None:
-    """``cross`` of a real signal with itself, whose products have no imaginary part; energies are not summed.
-
-    ``(re, im, to_re, to_im, cosines, sines, bin, at, mirror_at, to, mirror_to)``.
-    """
-    re, im, to_re, to_im, cosines, sines, number, at, mirror_at, to, mirror_to = rows.values
-    builder = rows.builder
-    turn = rows.scalar(cosines, number), rows.scalar(sines, number)
-    z, mirror = ((rows.load(re, place), rows.load(im, place)) for place in (at, mirror_at))
-    low, high = (_squares(builder, value) for value in _apart(builder, z, mirror, turn))
-    even, difference = builder.fadd(low, high), builder.fsub(low, high)
-    along, across = builder.fmul(turn[0], difference), builder.fmul(turn[1], difference)
-    rows.store(builder.fsub(even, across), to_re, to)
-    rows.store(along, to_im, to)
-    rows.store(builder.fadd(even, across), to_re, mirror_to)
-    rows.store(along, to_im, mirror_to)
-
-
 @operation(arrays=5, integers=5)
 def magnitude(rows: Rows) -> None:
     """``(re, im, cosines, sines, to, bin, at, mirror_at, start, mirror_start)``: magnitudes from the halves' spectrum.
