@@ -190,8 +190,9 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     found = MetaData()
     found.reflect(connection, only=lambda name, _: name != migrate.VERSION_TABLE)
     if odd := sorted({*found.tables} ^ {*manifest.tables}):
+        names = ", ".join(odd)[:200]
         raise OperationError(
-            f"expected the tables of schema {manifest.schema_revision}, {', '.join(odd)[:200]} differ; take another backup"
+            f"expected the tables of schema {manifest.schema_revision}, {names} differ; take another backup"
         )
     for table in reversed(found.sorted_tables):
         connection.execute(table.delete())  # the migrations themselves insert a row
