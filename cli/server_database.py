@@ -1,4 +1,4 @@
-"""Open the leaderboard's database for an ``admin`` command, after upgrading it to the newest schema."""
+"""Open the leaderboard's database for ``admin`` commands, upgraded to the newest schema; what several of them do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
+from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.server_options import missing_extra, private_files, server_settings
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
+
+    from codec_superb.server.published.repository import Kind
 
 ACTOR = "command line"
 """Actor in the audit log."""
@@ -33,3 +38,34 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
         prepare(settings)
         opened = stack.enter_context(closing(Database(settings.database_url)))
         yield stack.enter_context(opened.transaction(write=write))
+
+
+def list_published(kind: Kind, database: str | None, storage: Path | None, *, as_json: bool) -> None:
+    """Print name, number of values, source and date of all results of a kind that were imported."""
+    with server_transaction(database, storage) as session:
+        from codec_superb.server.published.importing import NOUNS
+        from codec_superb.server.published.repository import imported
+
+        noun = NOUNS[kind][0]
+        data = [
+            {noun: row.name, "values": len(row.results), "source": row.source,
+             "added": row.added.isoformat(timespec="seconds")}
+            for row in imported(session, kind)
+        ]  # fmt: skip
+    if as_json:
+        print_json(data)
+        return
+    head = (noun, "values", "source", "added")
+    print_table("", head, [tuple(str(entry[name]) for name in head) for entry in data], numbers_from=len(head))
+
+
+def remove_published(kind: Kind, name: str, database: str | None, storage: Path | None, *, as_json: bool) -> None:
+    """Remove those of one encoder or model."""
+    with server_transaction(database, storage, write=True) as session:
+        from codec_superb.server.published.importing import remove
+
+        remove(session, kind, name, actor=ACTOR)
+    if as_json:
+        print_json({"removed": name})
+    else:
+        typer.echo(f"{name} is removed")

@@ -9,8 +9,7 @@ import typer
 
 from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption
-from codec_superb.cli.published_results import list_published, remove_published
-from codec_superb.cli.server_database import ACTOR, server_transaction
+from codec_superb.cli.server_database import ACTOR, list_published, remove_published, server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
 
 app = typer.Typer(help="Published results of models that hear and answer.", no_args_is_help=True)

@@ -19,6 +19,8 @@ from codec_superb.server.database.session import make_engine
 FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x0C0DEC5B
 """Key of PostgreSQL's advisory lock for upgrades; such keys are per database, which no other program uses."""
+VERSION_TABLE = "alembic_version"
+"""Alembic's own table, which no backup holds."""
 
 
 def upgrade(url: str, revision: str = "head", *, folder: Path = FOLDER) -> None:

@@ -188,13 +188,20 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     """Create the backup's schema and insert its rows; return the tables, which are those of that schema, not models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()
-    found.reflect(connection, only=list(manifest.tables))
+    found.reflect(connection, only=lambda name, _: name != migrate.VERSION_TABLE)
+    if odd := sorted({*found.tables} ^ {*manifest.tables}):
+        names = ", ".join(odd)[:200]
+        raise OperationError(
+            f"expected the tables of schema {manifest.schema_revision}, {names} differ; take another backup"
+        )
     for table in reversed(found.sorted_tables):
         connection.execute(table.delete())  # the migrations themselves insert a row
     for table in found.sorted_tables:
         expected, got = manifest.tables[table.name].rows, read_table(connection, table, staged / table_name(table.name))
         if got != expected:
             raise OperationError(f"{table.name}: expected {expected} rows, got {got}; take another backup")
+    if manifest.tables[Revision.__tablename__].rows != 1:
+        raise OperationError("expected one row of the table revision, got another number; take another backup")
     named = set(connection.execute(select(found.tables[Submission.__tablename__].c.file_sha256)).scalars())
     if named != set(manifest.files):
         raise OperationError("expected a file for each submission, got another set; take another backup")

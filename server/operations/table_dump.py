@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import HashingStream
 
 GROUP_ROWS = 2_000
@@ -48,7 +49,7 @@ _PREFIX = "given_"
 
 def write_table(connection: Connection, table: Table, stream: HashingStream) -> int:
     """Write all rows of a table, by primary key, and return their number."""
-    schema = pa.schema([(column.name, _arrow_type(column)) for column in table.columns])
+    schema = _schema(table)
     # the text as stored: parsed and written again, numbers and the order of names might change
     wanted = [cast(column, Text).label(column.name) if _is_json(column) else column for column in table.columns]
     found = connection.execute(
@@ -67,13 +68,21 @@ def write_table(connection: Connection, table: Table, stream: HashingStream) -> 
 
 
 def read_table(connection: Connection, table: Table, path: Path) -> int:
-    """Insert the rows of a file of :func:`write_table`; return the table's number of rows afterwards."""
+    """Insert the rows of a file of :func:`write_table`; return the table's number of rows afterwards.
+
+    Raises OperationError for a file of another form or with other columns.
+    """
     statement = _insert(table, connection.dialect.name)
-    with pq.ParquetFile(path) as file:
-        for index in range(file.num_row_groups):
-            rows = file.read_row_group(index).to_pylist()
-            if rows:
-                connection.execute(statement, [{_PREFIX + name: row[name] for name in row} for row in rows])
+    try:
+        with pq.ParquetFile(path) as file:
+            if {*file.schema_arrow} != {*_schema(table)}:  # in any order: migrations add columns behind others
+                raise OperationError(_differs(table, file.schema_arrow))
+            for index in range(file.num_row_groups):
+                rows = file.read_row_group(index).to_pylist()
+                if rows:
+                    connection.execute(statement, [{_PREFIX + name: row[name] for name in row} for row in rows])
+    except pa.ArrowException as error:
+        raise OperationError(f"{table.name}: expected a Parquet file, got another; take another backup") from error
     if connection.dialect.name == "postgresql":
         _continue_counting(connection, table)
     return connection.execute(select(func.count()).select_from(table)).scalar_one()
@@ -91,6 +100,15 @@ def _groups(found: Any) -> Iterator[Sequence[Sequence[Any]]]:
             rows, size = [], 0
     if rows:
         yield rows
+
+
+def _schema(table: Table) -> pa.Schema:
+    return pa.schema([(column.name, _arrow_type(column)) for column in table.columns])
+
+
+def _differs(table: Table, got: pa.Schema) -> str:
+    odd = sorted({f"{field.name} ({field.type})" for field in {*got} ^ {*_schema(table)}})
+    return f"{table.name}: expected the columns of its schema, got others: {', '.join(odd)[:200]}; take another backup"
 
 
 def _arrow_type(column: Column[Any]) -> pa.DataType:

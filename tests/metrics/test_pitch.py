@@ -38,7 +38,8 @@ def test_f0corr_equals_its_packages(rate: int, make: type) -> None:
         f0, times = pyworld.dio(sound, rate, f0_floor=50.0, f0_ceil=1100.0)
         contours.append(cents(pyworld.stonemask(sound, f0, times, rate)))
     expected = correlation(*contours, fastdtw.fastdtw(*contours)[1])
-    assert f0corr(x, y, rate) == pytest.approx(expected, abs=1e-9)
+    # the pitches agree to 1e-6 Hz (decision 17); by processor one of these pairs is 1.1e-9 away
+    assert f0corr(x, y, rate) == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize("rate", RATES)

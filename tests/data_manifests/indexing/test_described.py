@@ -84,6 +84,9 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
     ("air_bench_chat", _files("Chat_meta.json", """[{"path": "1.wav", "question": "Why?", "answer_gt": "So.",
         "meta_info": "A dog.", "task_name": "sound", "dataset_name": "clotho", "uniq_id": 3}]""", "sound_clotho/1.wav",
     ), "3", {"question": "Why?", "answers": ("So.",), "extra": {"meta_info": "A dog.", "subject": "sound", "part": "clotho"}}),
+    ("peoples_speech", _rows(
+        "test/test-00000-of-00001.parquet", id="07282016_SLASH_forum_DOT_mp3_00012.flac", duration_ms=20, text="so we",
+    ), "07282016_SLASH_forum_DOT_mp3_00012", {"text": "so we", "extra": {"recording": "07282016_SLASH_forum_DOT_mp3"}}),
     ("voicebench_ifeval", _rows(
         "ifeval/test-00000-of-00001.parquet", prompt="Write.", instruction_id_list=["a:b"], kwargs=[{"n": 2}],
     ), "test/1", {"text": "Write.", "extra": {"instruction_id_list": '["a:b"]', "kwargs": '[{"n": 2}]'}}),

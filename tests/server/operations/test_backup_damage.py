@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import random
 import zipfile
@@ -9,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.server.rows import fill_tables
 
@@ -119,6 +123,68 @@ def test_a_wrong_count_of_rows_is_refused(backup: Path, tmp_path: Path) -> None:
     with database.engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM sqlite_master WHERE name = 'results'").scalar() == 0
     database.close()
+
+
+def _exchange(manifest: dict[str, Any], parts: dict[str, bytes], table: str, content: bytes, rows: int) -> None:
+    parts[f"tables/{table}.parquet"] = content
+    told = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest(), "rows": rows}
+    manifest["tables"][table] = {**manifest["tables"].get(table, {}), **told}
+
+
+def _parquet(table: pa.Table) -> bytes:
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    return written.getvalue()
+
+
+def _without_accounts(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    del manifest["tables"]["accounts"], parts["tables/accounts.parquet"]
+
+
+def _another_table(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    _exchange(manifest, parts, "alembic_version", _parquet(pa.table({"version_num": ["0001"]})), 1)
+
+
+def _older_schema(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    manifest["schema_revision"] = "0004"
+
+
+def _another_column(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    audit = pq.read_table(io.BytesIO(parts["tables/audit.parquet"]))
+    changed = audit.set_column(audit.schema.get_field_index("at"), "at", pa.array(["x"] * audit.num_rows))
+    _exchange(manifest, parts, "audit", _parquet(changed), audit.num_rows)
+
+
+def _no_parquet(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    _exchange(manifest, parts, "audit", b"x", 1)
+
+
+def _no_revision(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
+    empty = pq.read_table(io.BytesIO(parts["tables/revision.parquet"])).slice(0, 0)
+    _exchange(manifest, parts, "revision", _parquet(empty), 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_without_accounts, "expected the tables of schema"),
+        (_another_table, "alembic_version"),
+        (_older_schema, "expected the tables of schema 0004"),
+        (_another_column, "audit: expected the columns of its schema, got others: at (string)"),
+        (_no_parquet, "audit: expected a Parquet file"),
+        (_no_revision, "expected one row of the table revision"),
+    ],
+)
+def test_a_backup_that_was_forged_is_refused_by_both(
+    backup: Path, tmp_path: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None], words: str
+) -> None:
+    """Hashes that fit what was altered do not help: ``--check`` and the restore itself say the same sentence."""
+    forged = rewritten(backup, tmp_path, change)
+    for refuse in (lambda: verify_backup(forged), lambda: restore_backup(Settings(storage=tmp_path / "to"), forged)):
+        with pytest.raises(OperationError) as caught:
+            refuse()
+        assert words in str(caught.value)
+        assert str(caught.value).endswith("take another backup")
 
 
 @pytest.mark.parametrize("kept", [0, 10, 0.3, 0.9, -1])
