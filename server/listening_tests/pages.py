@@ -70,7 +70,7 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
     test = service.found(session, test_id)
     answer = RedirectResponse(f"/listening/{test.id}/question", 303)
     if _progress(request, session, test) is None:
-        _count_beginning(request)
+        _count_beginning(request, test)
         _remember(request, answer, test, service.start(session, test, form))
     return answer
 
@@ -168,11 +168,12 @@ def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResu
     return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
 
 
-def _count_beginning(request: Request) -> None:
+def _count_beginning(request: Request, test: ListeningTest) -> None:
     """Count somebody who begins. Raises TooManyRequests for an address with more of them than uploads are allowed."""
     try:
-        # Participants are rows, and fill a test: nobody makes them without end. A counter of its own.
-        count_request(request, "uploads", f"listeners at {address_of(request)}")
+        # Participants are rows: nobody makes them without end. A counter of its own, and of each test its own, since a
+        # laboratory may have one address.
+        count_request(request, "uploads", f"listeners of {test.id} at {address_of(request)}")
     except TooManyRequests as error:
         wait = error.headers["Retry-After"]
         raise TooManyRequests(

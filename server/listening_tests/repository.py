@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, undefer
@@ -27,6 +28,12 @@ def counts(session: Session, test: str) -> tuple[int, int]:
     numbers = select(func.count(), func.count(Participant.finished)).where(Participant.test_id == test)
     started, finished = session.execute(numbers).one()
     return int(started), int(finished)
+
+
+def beginners(session: Session, test: str, since: datetime) -> int:
+    """Count those that began after ``since`` and have not finished."""
+    own = (Participant.test_id == test, Participant.finished.is_(None), Participant.started > since)
+    return int(session.scalar(select(func.count()).where(*own)) or 0)
 
 
 def sound(session: Session, test: str, clip: str, condition: str) -> Stimulus | None:

@@ -6,6 +6,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
@@ -33,6 +34,9 @@ _SEED_BITS = 31
 STEPS: Final = MappingProxyType({"draft": "open", "open": "closed"})
 """Which state follows which; there is no way back."""
 OPEN_REFERENCE = "Reference"
+BEGINNERS = 1_000
+BEGINNING = timedelta(hours=1)
+"""Bounds the rows of people who only begin: more than one address can make, since no place is theirs until they end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +126,15 @@ def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> s
     """Let somebody begin, and return the token that continues.
 
     What they say about themselves is kept where the test asks and the answer is one of those offered. Raises Conflict
-    for a test that is not open, or full.
+    for a test that is not open, or that as many have finished as it needs, or with too many beginners of the last hour.
     """
     _hold_open(session, test)
     settings = settings_of(test)
-    started, _ = repository.counts(session, test.id)
-    if started >= settings.participants:
+    _, finished = repository.counts(session, test.id)
+    if finished >= settings.participants:
         raise Conflict("this test has all the listeners that it needs: thank you for coming")
+    if repository.beginners(session, test.id, now() - BEGINNING) >= BEGINNERS:
+        raise Conflict(f"expected fewer than {BEGINNERS:,} people that begin this test in an hour; come back later")
     said = {name: fields[name] for name in settings.ask if fields.get(name) in QUESTIONS[name][1]}
     token = secrets.token_urlsafe(24)
     session.add(Participant(test_id=test.id, token_sha256=hashed(token), seed=draw_seed(), finished=None, answers=said))
@@ -149,7 +155,7 @@ def _hold_open(session: Session, test: ListeningTest, *, shared: bool = False) -
     """Raise Conflict unless people can take part, and let nobody close the test until this transaction ends.
 
     Results are kept from when it is closed: an answer of that moment would be in the ratings and not in them. Those who
-    begin wait for each other, unless ``shared``, so that no more of them begin than the test takes.
+    begin wait for each other, unless ``shared``, so that they are counted.
     """
     session.refresh(test, ["state"], with_for_update={"read": shared})
     must_be_open(test)

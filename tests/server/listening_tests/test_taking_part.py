@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, fair, hear, question, take
 from support.server.people import log_in, make_token
 
 from codec_superb.server.database.listening import Participant, Rating
+from codec_superb.server.database.models import now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict
+from codec_superb.server.listening_tests import service
 from codec_superb.server.listening_tests.service import advance, answer, found, progress, start
 
 
@@ -139,9 +141,10 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     assert client.post(f"/listening/{draft}/start", data={"x": ""}).status_code == 409
     assert client.get(f"/listening/{draft}/results").status_code == 404
     assert draft not in client.get("/listening").text
-    take(client, test_id, fair(np.random.default_rng(1)))
-    for _ in range(4):
-        asked = begin(client, test_id)
+    for seed in range(4):
+        take(client, test_id, fair(np.random.default_rng(seed)))
+    asked = begin(client, test_id)
+    take(client, test_id, fair(np.random.default_rng(5)))
     client.cookies.clear()
     full = client.post(f"/listening/{test_id}/start", data={"x": ""})
     assert (full.status_code, "all the listeners" in full.json()["detail"]) == (409, True)
@@ -149,10 +152,27 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
         advance(session, test_id, "closed", actor="tests")
     late = client.post(f"/listening/{test_id}/question", data=whole(asked))
     assert late.status_code == 409  # the cookie is gone
-    assert kept(database) == 12
+    assert kept(database) == 5 * 12
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "See the results" in client.get(f"/listening/{test_id}").text
     assert f"/listening/{test_id}/results" in client.get("/listening").text
+
+
+def test_people_who_only_begin_take_nobodys_place(
+    client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice as many beginnings as there are places, and whoever comes then is asked; rows are bounded by the hour."""
+    for _ in range(10):
+        begin(client, test_id)
+    take(client, test_id, fair(np.random.default_rng(1)))
+    assert kept(database) == 12
+    monkeypatch.setattr(service, "BEGINNERS", 10)
+    client.cookies.clear()
+    refused = client.post(f"/listening/{test_id}/start", data={"x": ""})
+    assert (refused.status_code, "come back later" in refused.json()["detail"]) == (409, True)
+    with database.transaction(write=True) as session:
+        session.execute(update(Participant).values(started=now() - service.BEGINNING))
+    begin(client, test_id)
 
 
 def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: Database) -> None:
@@ -209,9 +229,9 @@ def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database:
 
 
 def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
-    """An address begins as often an hour as it may upload; the refusal says when it may again."""
+    """An address begins as often an hour as it may upload, each test by itself; the refusal says when it may again."""
     with database.transaction(write=True) as session:
-        test = add_test(session, "acr", clips=1)
+        test, other = (add_test(session, "acr", clips=1) for _ in range(2))
     codes = []
     for _ in range(61):
         client.cookies.clear()
@@ -219,6 +239,7 @@ def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> No
     assert [code.status_code for code in codes] == [303] * 60 + [429]
     assert "begin a test" in codes[-1].json()["detail"]
     assert int(codes[-1].headers["retry-after"]) > 0
+    assert client.post(f"/listening/{other}/start", data={"x": ""}, follow_redirects=False).status_code == 303
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
