@@ -66,9 +66,8 @@ def _add(
     session: Session, kind: Kind, grouped: Mapping[str, list[list[Any]]], source: str, known: set[str], actor: str
 ) -> Mapping[str, int]:
     noun = NOUNS[kind][0]
-    article = "an" if noun[0] in "aeiou" else "a"
     if not grouped:
-        raise BadRequest(f"expected results of {article} {noun}, got none")
+        raise BadRequest(f"expected results of at least one {noun}, got none")
     for name, results in grouped.items():
         if name in known:
             raise BadRequest(f"{name} is among the published rows of the program already: expected another {noun}")

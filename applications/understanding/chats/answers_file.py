@@ -32,9 +32,11 @@ class Facts(BaseModel):
     tokens: int | None = Field(default=None, ge=0, le=10**9)
     """Of the answer."""
     seconds: float | None = Field(default=None, ge=0, le=1e9)
+    """From the request to the answer."""
     cost: float | None = Field(default=None, ge=0, le=1e9)
+    """Of the request and the answer, in ``currency``."""
     currency: str | None = Field(default=None, pattern=r"^[A-Z]{3}$")
-    """Of ``cost``."""
+    """ISO 4217."""
     fingerprint: str | None = Field(default=None, max_length=100)
     """State of the model that answered, as its server names it."""
 

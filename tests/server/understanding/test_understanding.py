@@ -73,7 +73,7 @@ def test_imported_models_stand_apart_with_source_and_failures(client: TestClient
         assert add_models(session, [first, *many], "our own run", actor="test") == {"mine<b>": LIMIT + 1}
         with pytest.raises(BadRequest, match="is among the published rows of the program already"):
             add_models(session, [first._replace(model="Gemini-2.5-Pro")], "x", actor="test")
-        with pytest.raises(BadRequest, match="expected results of a model, got none"):
+        with pytest.raises(BadRequest, match="expected results of at least one model, got none"):
             add_models(session, [], "x", actor="test")
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     page = client.get("/understanding").text
