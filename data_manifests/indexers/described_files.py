@@ -1,11 +1,12 @@
 """Tables that name files: CSV, TSV, JSON or JSON lines whose columns the manifest describes.
 
 Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``table`` (one or several, relative to
-the dataset's folder; shell patterns), ``file`` (template of the audio file's path; with a ``*`` the first that fits),
-``folder`` (where audio that no row names counts as extra), ``inner`` (folders that the dataset may lie in), ``columns``
-(of a table without a first line that names them), ``delimiter`` (default by the name: a tab for ``.tsv`` and ``.txt``;
-``words``: white space, and the last column has the rest of the line), ``records`` (key of the rows in a JSON object),
-``category``, ``start`` and ``end`` (templates, seconds: the clip is cut out of the file).
+the dataset's folder; shell patterns), ``file`` (template of the audio file's path, of several the first that is there;
+with a ``*`` the first that fits), ``folder`` (where audio that no row names counts as extra), ``inner`` (folders that
+the dataset may lie in), ``columns`` (of a table without a first line that names them), ``delimiter`` (default by the
+name: a tab for ``.tsv`` and ``.txt``; ``words``: white space, and the last column has the rest of the line),
+``records`` (key of the rows in a JSON object), ``category``, ``start`` and ``end`` (templates, seconds: the clip is cut
+out of the file).
 
 ``join`` names further tables (templates), whose columns are added to rows with the same cell in ``on``;
 ``join_columns`` are theirs, one text for each, where no first line names them. What ``keep`` and the like say is of all
@@ -127,12 +128,14 @@ def _take(request: IndexRequest, base: Path, named: _Named, row: Row, where: str
 
 
 def _file(request: IndexRequest, base: Path, row: Row, where: str) -> Path:
-    template = option(request, "file")[0]
-    written = fill(template, row, where)
-    if not written or Path(written).is_absolute() or ".." in Path(written).parts:
-        raise LayoutError(f"{where}: expected a file below the folder, got {written[:80]!r}")
-    found = min(base.glob(written), default=None) if "*" in template else None
-    return found or base / written
+    paths = []
+    for template in option(request, "file"):
+        written = fill(template, row, where)
+        if not written or Path(written).is_absolute() or ".." in Path(written).parts:
+            raise LayoutError(f"{where}: expected a file below the folder, got {written[:80]!r}")
+        found = min(base.glob(written), default=None) if "*" in template else None
+        paths.append(found or base / written)
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
 def _span(request: IndexRequest, row: Row, where: str) -> _Span:

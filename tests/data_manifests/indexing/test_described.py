@@ -182,6 +182,9 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
     ("heart_sounds", _files(
         "set_a.csv", "dataset,fname,label,sublabel\na,set_a/m1.wav,murmur,\na,set_a/u.wav,,\n", "set_a/m1.wav",
     ), "set_a/m1", {"events": ("murmur",)}),
+    ("coughvid", _files(
+        "metadata_compiled.csv", ",uuid,cough_detected,status\n0,4e47612c,0.9,COVID-19\n1,5a,0.1,\n", "4e47612c.ogg",
+    ), "4e47612c", {"events": ("COVID-19",), "extra": {"cough_detected": "0.9"}}),
     ("clotho", _files(
         "clotho_captions_evaluation.csv", 'file_name,caption_1,caption_2,caption_3,caption_4,caption_5\na.wav,"A, b",c,d,e,f\n',
         "evaluation/a.wav",
