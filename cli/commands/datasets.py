@@ -184,12 +184,17 @@ def export(
 
 @app.command("make")
 def make(
-    name: Annotated[str, typer.Argument(help="Dataset whose texts are spoken, by name, or a folder.")],
+    name: Annotated[
+        str, typer.Argument(help="Dataset whose texts are spoken, by name, a folder, or a table of texts.")
+    ],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the recordings and labels.csv are written.")],
     command: Annotated[
         str, typer.Option("--command", metavar="WORDS", help="Program that speaks {text} into {out}; no shell runs it.")
     ],
     label: Annotated[str, typer.Option(metavar="LABEL", help="What is spoken: text, question or extra:NAME.")] = "text",
+    language: Annotated[
+        str | None, typer.Option(metavar="TAG", help="Language of the texts, where it is not their clips' own.")
+    ] = None,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -197,7 +202,9 @@ def make(
     from codec_superb.pipeline.importing.spoken import speak_dataset
 
     with TerminalProgress() as progress:
-        done = speak_dataset(dataset_spec(name), folder, command, label=label, limit=limit, progress=progress)
+        done = speak_dataset(
+            dataset_spec(name), folder, command, label=label, language=language, limit=limit, progress=progress
+        )
     line = f"{name}: {count(done.clips, 'text')} spoken in {plain_path(folder)}, {done.done} now"
     line += f", {done.left_out} without {label} left out" if done.left_out else ""
     _tell(done, [line, *(f"  failed: {clip}: {reason}" for clip, _, reason in done.failed)], as_json=as_json)

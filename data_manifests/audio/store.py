@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +27,8 @@ SAVE_SECONDS = 30.0
 class AudioStore:
     """A folder of clips, stored as ``<id>.flac``; use it as a context manager, which keeps the record of what is there.
 
-    The record holds, for each clip, the SHA-256 of the bytes it was made of, and size and time of its stored file.
+    The record holds, for each clip, what it was made of (the SHA-256 of the bytes, with the times of a cut), and size
+    and time of its stored file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,14 +54,20 @@ class AudioStore:
 
         Raises AudioFileError for what is no audio, ManifestError for an id that was stored before in this run.
         """
+        return self.put_samples(clip_id, hashlib.sha256(content).hexdigest(), lambda: decode_any(content, where))
+
+    def put_samples(self, clip_id: str, source: str, decode: Callable[[], Samples]) -> Path:
+        """Store what ``decode`` returns; ``source`` says what it is made of, and the same is not decoded twice.
+
+        Raises what ``decode`` raises, and ManifestError for an id that was stored before in this run.
+        """
         if clip_id in self._seen:
             raise ManifestError(f"the clip id {clip_id!r} is given twice")
         self._seen.add(clip_id)
         path = self.folder / f"{clip_id}.flac"
-        digest = hashlib.sha256(content).hexdigest()
-        if not (path.is_file() and self._known.get(clip_id) == [digest, *file_stamp(path)]):
-            write_flac(path, decode_any(content, where))
-            self._known[clip_id] = [digest, *file_stamp(path)]
+        if not (path.is_file() and self._known.get(clip_id) == [source, *file_stamp(path)]):
+            write_flac(path, decode())
+            self._known[clip_id] = [source, *file_stamp(path)]
             if time.monotonic() - self._saved > SAVE_SECONDS:
                 self._save()
         return path

@@ -15,7 +15,7 @@ from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing
 from codec_superb.plugins import load
 
-_HELPERS = {"described", "listing", "nearest_texts", "parquet_rows", "tables"}
+_HELPERS = {"described", "described_tables", "listing", "nearest_texts", "parquet_rows", "tables"}
 LAYOUTS: tuple[str, ...] = tuple(sorted({module.name for module in pkgutil.iter_modules(__path__)} - _HELPERS))
 """Names that a manifest's ``source.layout`` may have: the modules of this package, each under its own name."""
 

@@ -11,9 +11,12 @@ what a filter makes of it (:data:`FILTERS`), ``{column?}`` for one that a row ma
 ``id``
     The clip's id; rows with the same id are one clip, whose lists are joined.
 ``keep``
-    ``"split=test"``: rows that have this in that column; several values are separated by ``|``.
+    ``"split=test"``: rows that have this in that column; several values are separated by ``|``. ``"text!=…"``: the
+    others.
 ``parse``
     ``"name=(?P<speaker>[0-9]+)_.*"``: a regular expression that the whole cell fits; its groups are further columns.
+``make``
+    ``"class: {crackles}{wheezes}"``: a further column, of cells as they are written.
 ``codes``
     ``"emotion: 01=neutral, 02=calm"``: what the cells of a column mean; ``*=*`` leaves others as they are.
 """
@@ -90,8 +93,12 @@ def described_row(request: IndexRequest, row: Row, where: str) -> Row | None:
         row = {**row, **match.groupdict()}
     for rule in option(request, "keep"):
         column, _, wanted = rule.partition("=")
-        if fill(f"{{{column}}}", row, where) not in wanted.split("|"):
+        other = column.endswith("!")
+        if (fill(f"{{{column.removesuffix('!')}}}", row, where) in wanted.split("|")) is other:
             return None
+    for rule in option(request, "make"):
+        column, _, template = rule.partition(": ")
+        row = {**row, column: fill(template, row, where)}
     for rule in option(request, "codes"):
         column, _, written = rule.partition(": ")
         row = {**row, column: _decoded(column, written, row, where)}

@@ -1,69 +1,79 @@
 """Tables that name files: CSV, TSV, JSON or JSON lines whose columns the manifest describes.
 
 Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``table`` (one or several, relative to
-the dataset's folder; shell patterns), ``file`` (template of the audio file's path), ``folder`` (where audio that no row
-names counts as extra), ``inner`` (folders that the dataset may lie in), ``columns`` (of a table without a first line
-that names them), ``delimiter`` (default by the name: a tab for ``.tsv`` and ``.txt``), ``records`` (key of the rows in
-a JSON object), ``join`` and ``on`` (a second table, whose columns are added to rows with the same cell), ``category``.
-The column ``_table`` is the table's name without its suffix, ``_row`` the row's number. In tables with tabs quotes are
-letters, as their publishers write them.
+the dataset's folder; shell patterns), ``file`` (template of the audio file's path, of several the first that is there;
+with a ``*`` the first that fits), ``folder`` (where audio that no row names counts as extra), ``inner`` (folders that
+the dataset may lie in), ``columns`` (of a table without a first line that names them), ``delimiter`` (default by the
+name: a tab for ``.tsv`` and ``.txt``; ``words``: white space, and the last column has the rest of the line),
+``records`` (key of the rows in a JSON object), ``category``, ``start`` and ``end`` (templates, seconds: the clip is cut
+out of the file).
+
+``join`` names further tables (templates), whose columns are added to rows with the same cell in ``on``;
+``join_columns`` are theirs, one text for each, where no first line names them. What ``keep`` and the like say is of all
+these columns. The column ``_table`` is the table's name without its suffix, ``_folder`` its folder, ``_row`` the row's
+number, ``_audio`` the name of a file that was found by its ``*``. In tables with tabs quotes are letters, as their
+publishers write them.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
+from codec_superb.data_manifests.audio.recording import Recording
+from codec_superb.data_manifests.audio.store import AudioStore
 from codec_superb.data_manifests.clip import Category
-from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.described import (
-    Row,
-    described_id,
-    described_labels,
-    described_row,
-    fill,
-    joined,
-    option,
-)
+from codec_superb.data_manifests.errors import AudioFileError, LayoutError
+from codec_superb.data_manifests.indexers.described import Row, described_id, described_labels, fill, joined, option
+from codec_superb.data_manifests.indexers.described_tables import Joins, read_table
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, audio_below, locate
-from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_lines, read_rows
+from codec_superb.data_manifests.progress import ProgressUpdate
+
+_Span = tuple[float, float]
 
 
 @dataclass(slots=True)
-class _Joined:
-    """The rows of a second table by the cell that they share."""
+class _Named:
+    """What the tables name, by the clips' ids."""
 
-    column: str
-    rows: dict[str, Row]
-    lacking: int = 0
+    clips: dict[str, FoundClip] = field(default_factory=dict)
+    spans: dict[str, _Span] = field(default_factory=dict)
+    """Start and end in seconds of clips that are cut out of a file."""
 
 
 def find(request: IndexRequest) -> Listing:
-    """List the files that the tables name, with their labels.
+    """List the files that the tables name, with their labels; clips with times are cut and stored.
 
     Raises LayoutError when a table is not there, or names the file and line of a row that makes no sense.
     """
     tables = option(request, "table")
     base = locate(request.root, tables[0], option(request, "inner"))
-    listing = Listing(base)
-    second = _second(request, base)
-    clips: dict[str, FoundClip] = {}
+    cut = bool(option(request, "start"))
+    listing = Listing(request.store if cut else base, stored=cut)
+    joins, named = Joins(request, base), _Named()
     for path in _tables(base, tables, listing):
-        for where, row in _rows(request, path, second):
-            _take(request, base, clips, row, where)
-    for clip in (clips[name] for name in sorted(clips)):
+        place = {"_table": path.stem, "_folder": path.parent.relative_to(base).as_posix()}
+        for number, (where, written) in enumerate(read_table(request, path, option(request, "columns")), start=1):
+            row = joins.described(_placed(request, base, {**written, **place, "_row": number}, where), where)
+            if row is not None:
+                _take(request, base, named, row, where)
+    present = []
+    for clip in (named.clips[name] for name in sorted(named.clips)):
         if clip.path.is_file():
-            listing.found.append(clip)
+            present.append(clip)
         else:
             listing.missing.append(clip.id)
-    if second is not None and second.lacking:
-        listing.notes.append(f"{second.lacking} rows are not in {option(request, 'join')[0]} and are left out")
-    named = {clip.path for clip in clips.values()}
+    if cut:
+        _cut(request, listing, present, named.spans)
+    else:
+        listing.found += present
+    listing.notes += joins.notes()
+    paths = {clip.path for clip in named.clips.values()}
     for folder in option(request, "folder"):
-        listing.extra += [p.relative_to(base).as_posix() for p in audio_below(base / folder) if p not in named]
+        listing.extra += [p.relative_to(base).as_posix() for p in audio_below(base / folder) if p not in paths]
     return listing
 
 
@@ -75,67 +85,74 @@ def _tables(base: Path, patterns: tuple[str, ...], listing: Listing) -> Iterator
         yield from found
 
 
-def _second(request: IndexRequest, base: Path) -> _Joined | None:
-    names = option(request, "join")
-    if not names:
-        return None
-    (column,) = option(request, "on")
-    return _Joined(column, {fill(f"{{{column}}}", row, where): row for where, row in _read(request, base / names[0])})
+def _placed(request: IndexRequest, base: Path, row: Row, where: str) -> Row:
+    if "*" not in option(request, "file")[0]:
+        return row
+    return {**row, "_audio": _file(request, base, row, where).name}
 
 
-def _rows(request: IndexRequest, path: Path, second: _Joined | None) -> Iterator[tuple[str, Row]]:
-    for number, (where, written) in enumerate(_read(request, path), start=1):
-        row = described_row(request, {**written, "_table": path.stem, "_row": number}, where)
-        if row is None:
-            continue
-        if second is not None:
-            more = second.rows.get(fill(f"{{{second.column}}}", row, where))
-            if more is None:
-                second.lacking += 1
-                continue
-            row = {**more, **row}
-        yield where, row
+def _cut(request: IndexRequest, listing: Listing, clips: list[FoundClip], spans: dict[str, _Span]) -> None:
+    recording: Recording | None = None
+    with AudioStore(request.store) as store:
+        # by file, so that one recording at a time is in memory
+        for done, clip in enumerate(sorted(clips, key=lambda clip: clip.path), start=1):
+            start, end = spans[clip.id]
+            try:
+                if recording is None or recording.path != clip.path:
+                    recording = Recording(clip.path)
+                listing.found.append(replace(clip, path=_stored(store, clip.id, recording, start, end)))
+            except AudioFileError as error:
+                listing.missing.append(clip.id)
+                listing.notes.append(str(error))
+            request.progress(ProgressUpdate("cut", done, len(clips), clip.id))
 
 
-def _read(request: IndexRequest, path: Path) -> Iterator[tuple[str, Row]]:
-    if path.suffix == ".json":
-        content = read_json(path)
-        for key in option(request, "records"):
-            content = expect_type(content, dict, path, "the whole").get(key)
-        for number, row in enumerate(expect_type(content, list, path, "the list of clips"), start=1):
-            yield f"{path}, item {number}", expect_type(row, dict, path, f"item {number}")
-    elif path.suffix == ".jsonl":
-        for number, line in read_lines(path):
-            yield f"{path} line {number}", _object(line, f"{path} line {number}")
-    else:
-        delimiter = (option(request, "delimiter") or ("\t" if path.suffix in {".tsv", ".txt"} else ",",))[0]
-        quoted, header = delimiter == ",", option(request, "columns")
-        for number, cells in read_rows(path, (), delimiter=delimiter, header=header, quoted=quoted):
-            yield f"{path} line {number}", dict(cells)
+def _stored(store: AudioStore, name: str, recording: Recording, start: float, end: float) -> Path:
+    return store.put_samples(name, f"{recording.digest} {start} {end}", lambda: recording.between(start, end))
 
 
-def _object(line: str, where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise LayoutError(f"{where}: no JSON; download the file again") from error
-    if not isinstance(row, dict):
-        raise LayoutError(f"{where}: expected an object, got {line[:60]!r}")
-    return row
-
-
-def _take(request: IndexRequest, base: Path, clips: dict[str, FoundClip], row: Row, where: str) -> None:
-    written = fill(option(request, "file")[0], row, where)
-    if not written or Path(written).is_absolute() or ".." in Path(written).parts:
-        raise LayoutError(f"{where}: expected a file below the folder, got {written[:80]!r}")
-    name = described_id(request, {**row, "_file": written}, where, "{_file|stem}")
-    labels = described_labels(request, row, where)
-    if name not in clips:
-        clips[name] = FoundClip(name, base / written, labels, category=_category(request, row, where))
-    elif clips[name].path != base / written:
+def _take(request: IndexRequest, base: Path, named: _Named, row: Row, where: str) -> None:
+    path = _file(request, base, row, where)
+    span = _span(request, row, where)
+    written = {**row, "_file": path.relative_to(base).as_posix()}
+    name = described_id(request, written, where, "{_file|stem}")
+    labels = described_labels(request, written, where)
+    known = named.clips.get(name)
+    if known is None:
+        named.clips[name] = FoundClip(name, path, labels, category=_category(request, row, where))
+        named.spans[name] = span
+    elif (known.path, named.spans[name]) != (path, span):
         raise LayoutError(f"{where}: the clip {name} was given before, of another file; download the table again")
     else:
-        clips[name] = replace(clips[name], labels=joined(clips[name].labels, labels, where))
+        named.clips[name] = replace(known, labels=joined(known.labels, labels, where))
+
+
+def _file(request: IndexRequest, base: Path, row: Row, where: str) -> Path:
+    paths = []
+    for template in option(request, "file"):
+        written = fill(template, row, where)
+        if not written or Path(written).is_absolute() or ".." in Path(written).parts:
+            raise LayoutError(f"{where}: expected a file below the folder, got {written[:80]!r}")
+        found = min(base.glob(written), default=None) if "*" in template else None
+        paths.append(found or base / written)
+    return next((path for path in paths if path.is_file()), paths[0])
+
+
+def _span(request: IndexRequest, row: Row, where: str) -> _Span:
+    """Return start and end of the clip in seconds; those of nothing where the manifest cuts no clips."""
+    templates = [template for name in ("start", "end") for template in option(request, name)]
+    if not templates:
+        return 0.0, 0.0
+    texts = [fill(template, row, where) for template in templates]
+    try:
+        start, end = map(float, texts)
+    except ValueError:
+        start = end = math.nan
+    if not 0 <= start < end < math.inf:
+        raise LayoutError(
+            f"{where}: expected seconds from 0 on, the end after the start, got {' to '.join(texts)[:60]}"
+        )
+    return start, end
 
 
 def _category(request: IndexRequest, row: Row, where: str) -> Category | None:

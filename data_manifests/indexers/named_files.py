@@ -2,8 +2,8 @@
 
 Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``marker`` (a file or folder that tells
 the dataset's own folder), ``inner`` (folders that it may lie in), ``folder`` (where the audio lies), ``pattern`` (a
-regular expression that a file's path below ``folder`` must fit; its groups are the columns). Other audio there is
-extra.
+regular expression that a file's path below ``folder`` must fit; its groups are the columns), and ``join``, ``on`` and
+``join_columns`` of :mod:`codec_superb.data_manifests.indexers.described_files`. Other audio there is extra.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.described import described_id, described_labels, described_row, option
+from codec_superb.data_manifests.indexers.described import described_id, described_labels, option
+from codec_superb.data_manifests.indexers.described_tables import Joins
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, audio_below, locate
 
 
@@ -20,13 +21,13 @@ def find(request: IndexRequest) -> Listing:
     base = locate(request.root, option(request, "marker"), option(request, "inner"))
     folder = base.joinpath(*option(request, "folder"))
     pattern = re.compile(option(request, "pattern")[0])
-    listing = Listing(base)
+    listing, joins = Listing(base), Joins(request, base)
     seen: set[str] = set()
     for path in audio_below(folder):
         name = path.relative_to(folder).as_posix()
         match = pattern.fullmatch(name)
         try:
-            row = match and described_row(request, {**match.groupdict(), "_file": name}, name)
+            row = match and joins.described({**match.groupdict(), "_file": name}, name)
         except LayoutError:  # a code that the publisher does not have: a file of the user's
             match = row = None
         if match is None:
@@ -38,4 +39,5 @@ def find(request: IndexRequest) -> Listing:
             raise LayoutError(f"{path}: the clip {clip} was found before, as another file; leave one of them")
         seen.add(clip)
         listing.found.append(FoundClip(clip, path, described_labels(request, row, name)))
+    listing.notes += joins.notes()
     return listing

@@ -22,6 +22,7 @@ from pathlib import Path
 from codec_superb.data_manifests import Clip, Dataset, open_dataset
 from codec_superb.data_manifests.files import PARTIAL, file_sha256, locked, remove_partial
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
+from codec_superb.data_manifests.folders.text_table import SUFFIXES, TextTable
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.names import reference_names
 from codec_superb.pipeline.output_file import make_folder, write_output, writing
@@ -58,6 +59,8 @@ class Maker(Record):
     command: tuple[str, ...]
     """Program and arguments, with ``{text}``, ``{out}``, ``{language}`` and ``{sound}`` where they stand."""
     label: str
+    language: str | None = None
+    """Of the texts, where it was given."""
     """Label of the dataset whose text is spoken."""
     dataset: str
     manifest_hash: str
@@ -85,6 +88,7 @@ def speak_dataset(
     command: str,
     *,
     label: str = "text",
+    language: str | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> Spoken:
@@ -93,12 +97,15 @@ def speak_dataset(
     ``command`` is divided as a shell would, but no shell runs it: ``{text}`` stands for the text (without it the text
     comes by standard input), ``{out}`` for the WAV file that the program writes, ``{language}`` for its language,
     ``{sound}`` for the clip's own recording, whose voice may be cloned. ``label`` is ``text``, ``question`` or
-    ``extra:NAME``. A program that ends with an error, writes no sound or takes over 300 s fails its clip.
+    ``extra:NAME``; ``language`` is the texts' where it is not their clips' (that of ``extra:X_text`` is
+    ``extra:X_language`` where the dataset has it). ``dataset`` may be a CSV or Parquet table of texts too. A program
+    that ends with an error, writes no sound or takes over 300 s fails its clip.
 
     Raises DatasetError; PipelineError for a command without ``{out}``, one that is not there, a folder that another
     command made, and where no clip has the label.
     """
-    opened, words = open_dataset(dataset), _divided(command)
+    words = _divided(command)
+    opened = _opened(dataset, words)
     refuse_output_inside(dataset, opened, folder)
     texts = {clip: text for clip in select_clips(opened, limit) if (text := _text(opened.clip(clip), label))}
     left_out = len(select_clips(opened, limit)) - len(texts)
@@ -109,14 +116,15 @@ def speak_dataset(
     make_folder(folder)
     with writing(folder), locked(folder / ".made.lock"), Journal(folder / ".made.jsonl", SpokenText) as journal:
         remove_partial(folder)
-        maker = _maker(folder, words, label, opened)
+        maker = _maker(folder, words, label, language, opened)
         there = {clip: line for clip in texts if (line := journal.last(clip)) and _is_whole(folder, line, texts[clip])}
         todo = [clip for clip in texts if clip not in there]
         failed = []
         progress.start(f"{Path(words[0]).name} speaks {opened.name}", len(texts), len(there))
         for clip in todo:
             try:
-                there[clip] = _spoken(opened.clip(clip), texts[clip], folder, names[clip], words)
+                tag = language or _language(opened.clip(clip), label)
+                there[clip] = _spoken(opened.clip(clip), (texts[clip], tag), folder, names[clip], words)
                 journal.append(there[clip])
             except _NotSpoken as error:
                 failed.append(FailedClip(clip, "speak", str(error)))
@@ -141,6 +149,24 @@ def _divided(command: str) -> list[str]:
     return words
 
 
+def _opened(dataset: str, words: Sequence[str]) -> Dataset:
+    """Return the dataset, or a table of texts. Raises DatasetError, and PipelineError where a text has no voice."""
+    if Path(dataset).suffix not in SUFFIXES:
+        return open_dataset(dataset)
+    if any("{sound}" in word for word in words):
+        raise PipelineError(
+            f"expected a command without {{sound}}, as {dataset} is texts alone, got {shlex.join(words)}"
+        )
+    return TextTable(Path(dataset))
+
+
+def _language(clip: Clip, label: str) -> str | None:
+    """Return the language of what is spoken: that of a text of the dataset's own, where it is stated, or the clip's."""
+    own = label.partition(":")[2]
+    stated = dict(clip.labels.extra).get(f"{own.removesuffix('text')}language") if own.endswith("_text") else None
+    return stated or clip.labels.language
+
+
 def _text(clip: Clip, label: str) -> str:
     kind, _, own = label.partition(":")
     if kind not in {"text", "question", "extra"}:
@@ -149,12 +175,17 @@ def _text(clip: Clip, label: str) -> str:
     return str(found or "").strip()
 
 
-def _maker(folder: Path, words: Sequence[str], label: str, dataset: Dataset) -> Maker:
+def _maker(folder: Path, words: Sequence[str], label: str, language: str | None, dataset: Dataset) -> Maker:
     """Write who speaks, once. Raises PipelineError where the folder is another command's."""
     path = folder / MAKER
     day = datetime.now(UTC).date().isoformat()
     maker = Maker(
-        command=tuple(words), label=label, dataset=dataset.name, manifest_hash=dataset.manifest_hash, made=day
+        command=tuple(words),
+        label=label,
+        language=language,
+        dataset=dataset.name,
+        manifest_hash=dataset.manifest_hash,
+        made=day,
     )
     with suppress(FileNotFoundError):
         before = Maker.model_validate(strict_json.loads(path.read_bytes()))
@@ -175,12 +206,13 @@ def _is_whole(folder: Path, line: SpokenText, text: str) -> bool:
         return False
 
 
-def _spoken(clip: Clip, text: str, folder: Path, name: str, words: Sequence[str]) -> SpokenText:
+def _spoken(clip: Clip, said: tuple[str, str | None], folder: Path, name: str, words: Sequence[str]) -> SpokenText:
     """Let the program speak into a file that is renamed once it holds a sound. Raises _NotSpoken, PipelineError."""
+    text, language = said
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{PARTIAL}{path.name}")
-    values = {"text": text, "out": str(part), "language": clip.labels.language or "", "sound": str(clip.path)}
+    values = {"text": text, "out": str(part), "language": language or "", "sound": str(clip.path)}
     try:
         _call([_filled(word, values) for word in words], text, takes_text=any("{text}" in word for word in words))
         if not _samples(part):
@@ -188,7 +220,7 @@ def _spoken(clip: Clip, text: str, folder: Path, name: str, words: Sequence[str]
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    return SpokenText(clip=clip.id, file=name, text=text, language=clip.labels.language, sha256=file_sha256(path))
+    return SpokenText(clip=clip.id, file=name, text=text, language=language, sha256=file_sha256(path))
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:

@@ -37,6 +37,7 @@ PUBLISHED = (
     ("gtzan_music_speech", "music", "whole dataset", "CC-BY-4.0, Apache-2.0"),
     # of UltraEval-Audio
     ("librispeech_dev_clean", "speech", "dev-clean", "CC-BY-4.0"),
+    ("librispeech_dev_other", "speech", "dev-other", "CC-BY-4.0"),
     ("librispeech_test_clean", "speech", "test-clean", "CC-BY-4.0"),
     ("aishell1", "speech", "test set", "Apache-2.0"),
 )
@@ -44,6 +45,7 @@ PUBLISHED = (
 COUNTS = {
     "librispeech": 2620 + 2939,
     "librispeech_dev_clean": 2703,
+    "librispeech_dev_other": 2864,
     "librispeech_test_clean": 2620,
     "aishell1": 7176,
     "voxceleb1": 4874,

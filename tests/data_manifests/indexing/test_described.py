@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import soundfile
 from support.datasets.layouts import Tree
 from support.datasets.package_files import noise, wav_bytes
 from support.datasets.parquet_tables import write_table
 
+from codec_superb.data_manifests.audio.recording import Recording
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.indexers import IndexRequest, Listing, find_clips
@@ -31,9 +33,9 @@ def _files(table: str, content: str, *audio: str) -> Build:
     return build
 
 
-def _rows(path: str, **cells: Any) -> Build:
+def _rows(path: str, column: str = "audio", **cells: Any) -> Build:
     sound = {"bytes": wav_bytes(noise(0.02, 16_000), 16_000), "path": "x.wav"}
-    return lambda tree: (write_table(tree.root / path, [{"audio": sound, **cells}]), None)[1]
+    return lambda tree: (write_table(tree.root / path, [{column: sound, **cells}]), None)[1]
 
 
 def _covost(tree: Tree) -> None:
@@ -44,6 +46,58 @@ def _covost(tree: Tree) -> None:
     for code in ("ar", "ca", "cy", "et", "fa", "id", "ja", "lv", "mn", "sl", "sv-SE", "ta", "tr"):
         tree.text(f"covost_v2.en_{code}.tsv", "path\ttranslation\tsplit\n")
     _files("x", "", "clips/a.mp3")(tree)
+
+
+def _recording(path: str, table: str, content: str, **options: Any) -> Build:
+    """Return what builds a table beside a recording of two seconds at 16 kHz."""
+
+    def build(tree: Tree) -> None:
+        tree.text(table, content)
+        (tree.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree.root / path).write_bytes(wav_bytes(noise(2.0), **options))
+
+    return build
+
+
+_STM = """;; comment
+A_2009 1 A_2009 0.25 1.5 <o,f0,male> so  we <unk>
+A_2009 1 inter_segment_gap 1.5 1.75 <o,,unknown> ignore_time_segment_in_scoring
+A_2009 1 A_2009 1.75 2.05 <o,f0,male> the end
+A_2009 1 A_2009 1.8 2.2 <o,f0,male> past the end
+"""
+
+
+def _tedlium(folder: str) -> Build:
+    return _recording(f"{folder}/sph/A_2009.sph", f"{folder}/stm/A_2009.stm", _STM, format="NIST", subtype="PCM_16")
+
+
+def _icbhi(tree: Tree) -> None:
+    name = "ICBHI_final_database/101_1b1_Al_sc_Meditron"
+    _recording(f"{name}.wav", f"{name}.txt", "0.036\t0.579\t1\t1\n0.579\t2.0\t0\t0\n")(tree)
+    tree.text("ICBHI_final_database/102_1b1_Ar_sc_Meditron.txt", "0.1\t0.2\t0\t1\n")
+    tree.text("ICBHI_challenge_train_test.txt", "101_1b1_Al_sc_Meditron\ttest\n102_1b1_Ar_sc_Meditron\ttrain\n")
+
+
+_VOX2 = "VoxCeleb2 ID ,VGGFace2 ID ,Gender ,Set \nid00012 ,n000001 ,f ,dev \nid00017 ,n000012 ,m ,test \n"
+
+
+def _cv3(folder: str) -> Build:
+    def build(tree: Tree) -> None:
+        _files(
+            f"{folder}/prompt_wav.scp",
+            f"uttid_1 {folder}//waveform/prompt_audio_1.wav\n",
+            f"{folder}/waveform/prompt_audio_1.wav",
+        )(tree)
+        tree.text(f"{folder}/prompt_text", "uttid_1 so it is\n")
+        tree.text(f"{folder}/text", "uttid_1 say this\n")
+
+    return build
+
+
+def _minimax(tree: Tree) -> None:
+    voice = "speaker/cantonese/cantonese_female/common_voice_yue_37562201.mp3"
+    _files("text/cantonese.txt", "cantonese_female|one\ncantonese_female|two\n", voice)(tree)
+    tree.text("speaker/prompt_text.txt", "common_voice_yue_37562201.mp3|so it is\n")
 
 
 # dataset, its tree, an id, and what the clip's labels must hold
@@ -84,6 +138,21 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
     ("air_bench_chat", _files("Chat_meta.json", """[{"path": "1.wav", "question": "Why?", "answer_gt": "So.",
         "meta_info": "A dog.", "task_name": "sound", "dataset_name": "clotho", "uniq_id": 3}]""", "sound_clotho/1.wav",
     ), "3", {"question": "Why?", "answers": ("So.",), "extra": {"meta_info": "A dog.", "subject": "sound", "part": "clotho"}}),
+    ("tedlium_1_test", _tedlium("TEDLIUM_release1/test"), "A_2009/0.25-1.5", {
+        "text": "so  we <unk>", "language": "en", "speaker": "A_2009", "extra": {"condition": "<o,f0,male>"},
+    }),
+    ("tedlium_2_dev", _tedlium("dev"), "A_2009/1.75-2.05", {"text": "the end"}),
+    ("tedlium_3_test", _tedlium("legacy/test"), "A_2009/1.75-2.05", {"text": "the end"}),
+    ("icbhi_2017", _icbhi, "101_1b1_Al_sc_Meditron/0.036-0.579", {
+        "events": ("both",), "extra": {"crackles": "present", "wheezes": "present", "patient": "101", "device": "Meditron", "place": "Al"},
+    }),
+    ("voxceleb1_gender", _files(
+        "vox1_meta.csv", "VoxCeleb1 ID\tVGGFace1 ID\tGender\tNationality\tSet\nid10270\tEartha_Kitt\tf\tUSA\ttest\n",
+        "wav/id10270/5r0dWxy17C8/00001.wav",
+    ), "id10270/5r0dWxy17C8/00001", {"speaker": "id10270", "extra": {"gender": "female", "video": "5r0dWxy17C8"}}),
+    ("voxceleb2", _files("vox2_meta.csv", _VOX2, "aac/id00017/01dfn2spqyE/00001.m4a"), "id00017/01dfn2spqyE/00001", {
+        "speaker": "id00017", "extra": {"gender": "male", "video": "01dfn2spqyE"},
+    }),
     ("peoples_speech", _rows(
         "test/test-00000-of-00001.parquet", id="07282016_SLASH_forum_DOT_mp3_00012.flac", duration_ms=20, text="so we",
     ), "07282016_SLASH_forum_DOT_mp3_00012", {"text": "so we", "extra": {"recording": "07282016_SLASH_forum_DOT_mp3"}}),
@@ -93,6 +162,9 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
     ("voicebench_mmsu", _rows(
         "mmsu/law-00000-of-00001.parquet", prompt="Which?", reference="D",
     ), "law/1", {"choices": ("A", "B", "C", "D"), "answers": ("D",), "extra": {"subject": "law"}}),
+    ("instruct_tts_eval_en", _rows(
+        "data/en-00000-of-00001.parquet", "reference_audio", id="en_0", text="Go!", APS="Pitch: high", DSD="Angry.", RP="A king.",
+    ), "en_0", {"text": "Go!", "language": "en", "extra": {"aps": "Pitch: high", "dsd": "Angry.", "rp": "A king."}}),
     ("speech_web_questions", _rows(
         "data/test-00000-of-00001.parquet", answers=["Rome", "Roma"],
     ), "test/1", {"answers": ("Rome", "Roma")}),
@@ -110,6 +182,9 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
     ("heart_sounds", _files(
         "set_a.csv", "dataset,fname,label,sublabel\na,set_a/m1.wav,murmur,\na,set_a/u.wav,,\n", "set_a/m1.wav",
     ), "set_a/m1", {"events": ("murmur",)}),
+    ("coughvid", _files(
+        "metadata_compiled.csv", ",uuid,cough_detected,status\n0,4e47612c,0.9,COVID-19\n1,5a,0.1,\n", "4e47612c.ogg",
+    ), "4e47612c", {"events": ("COVID-19",), "extra": {"cough_detected": "0.9"}}),
     ("clotho", _files(
         "clotho_captions_evaluation.csv", 'file_name,caption_1,caption_2,caption_3,caption_4,caption_5\na.wav,"A, b",c,d,e,f\n',
         "evaluation/a.wav",
@@ -121,6 +196,26 @@ _CASES: tuple[tuple[str, Build, str, dict[str, Any]], ...] = (
         "json_files/SoundBible/sb_final.json", '{"data": [{"id": "2219", "caption": "A bell.", "title": "Bell"}]}',
         "SoundBible_flac/2219.flac",
     ), "2219", {"answers": ("A bell.",), "extra": {"title": "Bell"}}),
+    ("wavcaps_audioset_sl", _files(
+        "json_files/AudioSet_SL/as_final.json", '{"data": [{"id": "Yb0RFKhbpFJA.wav", "caption": "Wind.", "audio": "wav_path"}]}',
+        "AudioSet_SL_flac/Yb0RFKhbpFJA.flac",
+    ), "Yb0RFKhbpFJA", {"answers": ("Wind.",)}),
+    ("wavcaps_bbc", _files(
+        "json_files/BBC_Sound_Effects/bbc_final.json", '{"data": [{"id": "NHU05", "caption": "A fox."}]}', "BBC_Sound_Effects_flac/NHU05.flac",
+    ), "NHU05", {"answers": ("A fox.",), "extra": {}}),
+    ("wavcaps_freesound", _files(
+        "json_files/FreeSound/fsd_final.json", '{"data": [{"id": "17", "caption": "Rain."}]}', "FreeSound_flac/17.flac",
+    ), "17", {"answers": ("Rain.",)}),
+    ("cv3_eval_zero_shot", _cv3("data/zero_shot/hard_zh"), "hard_zh/uttid_1", {
+        "text": "so it is", "language": "zh",
+        "extra": {"set": "hard_zh", "prompt": "data/zero_shot/hard_zh/waveform/prompt_audio_1", "target_text": "say this"},
+    }),
+    ("cv3_eval_cross_lingual", _cv3("data/cross_lingual_zeroshot/to_en"), "to_en/uttid_1", {"text": "so it is", "language": None}),
+    ("cv3_eval_emotion", _cv3("data/emotion_zeroshot/en/sad"), "en/sad/uttid_1", {"emotion": "sad", "language": "en"}),
+    ("minimax_tts", _minimax, "cantonese/2", {
+        "text": "so it is", "language": "yue",
+        "extra": {"gender": "female", "voice": "cantonese_female", "target_text": "two"},
+    }),
     ("seed_tts_eval_en", _files(
         "en/meta.lst", 'x-1|Said "so.|prompt-wavs/x.wav|Say this.\n', "en/prompt-wavs/x.wav",
     ), "x-1", {"text": 'Said "so.', "extra": {"target_text": "Say this.", "prompt": "x"}}),
@@ -150,11 +245,48 @@ def test_a_benchmark_of_all_sounds_says_of_which_each_clip_is(tmp_path: Path) ->
     assert [clip.category for clip in _find("mmau_test_mini", tmp_path).found] == ["audio"]
 
 
+def test_clips_are_cut_to_the_sample(tmp_path: Path) -> None:
+    """Times become samples, an end a little late is the recording's, and lines that are not scored are left out."""
+    _tedlium("test")(Tree(tmp_path, {}))
+    listing = _find("tedlium_2_test", tmp_path)
+    whole, rate = soundfile.read(tmp_path / "test/sph/A_2009.sph", dtype="int32")
+    found = {clip.id: soundfile.read(clip.path, dtype="int32") for clip in listing.found}
+    spans = {"A_2009/0.25-1.5": (4_000, 24_000), "A_2009/1.75-2.05": (28_000, 32_000)}
+    assert {name: (sound.tolist(), rate) for name, (sound, rate) in found.items()} == {
+        name: (whole[first:last].tolist(), rate) for name, (first, last) in spans.items()
+    }
+    assert listing.stored
+    assert listing.missing == ["A_2009/1.8-2.2"]
+    assert "expected 1.8 s to 2.2 s, got a recording of 2.000 s" in listing.notes[0]
+
+
+def test_a_row_is_kept_by_what_a_joined_table_says_of_it(tmp_path: Path) -> None:
+    """Recordings of the other set are left out without a word, one that the table lacks is said."""
+    tree = Tree(tmp_path, {})
+    _icbhi(tree)
+    assert [clip.labels.events for clip in _find("icbhi_2017", tmp_path).found] == [("both",), ("normal",)]
+    _files("vox2_meta.csv", _VOX2, *(f"aac/id000{n}/x/00001.m4a" for n in (12, 17, 18)))(tree)
+    listing = _find("voxceleb2", tmp_path)
+    assert [clip.id for clip in listing.found] == ["id00017/x/00001"]
+    assert listing.extra == listing.missing == []
+    assert listing.notes == ["1 row is not in vox2_meta.csv and left out"]
+
+
+def test_what_was_cut_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second index decodes nothing; a table with other times makes other clips."""
+    _tedlium("test")(Tree(tmp_path, {}))
+    _find("tedlium_2_test", tmp_path)
+    table = tmp_path / "test/stm/A_2009.stm"
+    table.write_text("\n".join(line for line in _STM.splitlines() if "past" not in line))
+    monkeypatch.setattr(Recording, "between", lambda *_: pytest.fail("was decoded again"))
+    assert len(_find("tedlium_2_test", tmp_path).found) == 2
+
+
 def test_rows_of_no_recording_are_counted(tmp_path: Path) -> None:
     """A translation of a recording that the corpus has not is left out, and said."""
     _covost(Tree(tmp_path, {}))
     listing = _find("covost2_en", tmp_path)
-    assert listing.notes == ["2 rows are not in validated.tsv and are left out"]
+    assert listing.notes == ["2 rows are not in validated.tsv and left out"]
     assert (len(listing.found), listing.missing) == (1, [])
 
 
@@ -172,6 +304,9 @@ def test_rows_of_no_recording_are_counted(tmp_path: Path) -> None:
         ("meld", _files(
             "test_sent_emo.csv", "Utterance,Speaker,Emotion,Sentiment,Dialogue_ID,Utterance_ID\na,J,joy,x,1,1\nb,J,joy,x,1,1\n",
         ), "line 3: the clip was given before, with another text"),
+        ("tedlium_2_test", _files("test/stm/a.stm", "a 1 s 2.0 1.0 <o> x\n"), "a.stm line 1: expected seconds from 0 on"),
+        ("tedlium_2_test", _files("test/stm/a.stm", "a 1 s x 1.0 <o> x\n"), "the end after the start, got x to 1.0"),
+        ("tedlium_2_test", _files("test/stm/a.stm", "a 1 s 1.0\n"), "a.stm line 1: expected 7 fields, got 4"),
         ("speech_hsk", _rows("data/hsk1-00000-of-00001.parquet", Answer="A"), "lacking: ans_choice"),
         ("tess", _files("x", "", "OAF_sad/OAF_back_sad.wav", "YAF_sad/OAF_back_sad.wav"), "was found before"),
     ],

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from support.datasets.parquet_tables import write_table
 
 from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing import spoken
 from codec_superb.pipeline.importing.spoken import Spoken, speak_dataset
@@ -115,6 +117,57 @@ def test_what_a_program_does_not_say_is_told(data: Path, monkeypatch: pytest.Mon
     assert sorted(path.name for path in done.folder.glob("*.wav")) == ["größe.wav"]
     monkeypatch.setattr(spoken, "SECONDS", 0.01)
     assert {reason for *_, reason in speak(data).failed} == {"the program took more than 0.01 s"}
+
+
+def test_a_table_of_texts_is_spoken(data: Path) -> None:
+    """Texts without sound, CSV or Parquet, are spoken in the language that is given, or their own."""
+    table = data.parent / "texts.csv"
+    table.write_text("text,language,text_norm\none,en,ONE\ntwo,,TWO\n")
+    speak(table, language="de")
+    out = open_dataset(data.parent / "out")
+    assert [(out.clip(clip).labels.text, out.clip(clip).labels.language) for clip in out.clip_ids()] == [
+        ("one", "de"),
+        ("two", "de"),
+    ]
+    assert dict(out.clip("1.wav").labels.extra)["text_norm"] == "ONE"
+    shutil.rmtree(data.parent / "out")
+    rows = [{"id": "a/b", "text": "one", "language": "fr", "audio": b"x"}, {"id": "c", "text": "two", "language": None}]
+    assert speak(write_table(data.parent / "texts.parquet", rows)).clips == 2
+    out = open_dataset(data.parent / "out")
+    assert {clip: out.clip(clip).labels.language for clip in out.clip_ids()} == {"a/b.wav": "fr", "c.wav": None}
+
+
+def test_a_text_of_another_language_says_so(data: Path) -> None:
+    """``extra:target_text`` is spoken in ``extra:target_language``."""
+    with (data / "labels.csv").open("w", newline="") as file:
+        rows = [["path", "language", "target_text", "target_language"], ["a.wav", "zh", "one", "en"]]
+        csv.writer(file).writerows(rows)
+    speak(data, label="extra:target_text")
+    out = open_dataset(data.parent / "out")
+    assert [(out.clip(clip).labels.text, out.clip(clip).labels.language) for clip in out.clip_ids()] == [("one", "en")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.csv", "id,words\n1,one\n", "x.csv line 1: expected a column text, got id, words"),
+        ("x.csv", "id,text\n1,one\n1,two\n", "x.csv line 3: expected another id, got '1' twice"),
+        ("x.parquet", "no", "cannot read"),
+        ("none.parquet", None, "cannot read"),
+    ],
+)
+def test_a_table_that_is_none_is_named(tmp_path: Path, name: str, content: str | None, said: str) -> None:
+    """The file, the line and what was expected."""
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ManifestError, match=said):
+        speak_dataset(str(tmp_path / name), tmp_path / "out", "speak {text} {out}")
+
+
+def test_texts_have_no_voice_to_clone(tmp_path: Path) -> None:
+    """A command that wants a recording cannot be given texts alone."""
+    with pytest.raises(PipelineError, match=r"expected a command without \{sound\}"):
+        speak_dataset(str(tmp_path / "x.csv"), tmp_path / "out", "clone {sound} {text} {out}")
 
 
 @pytest.mark.parametrize(
