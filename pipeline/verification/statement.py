@@ -71,7 +71,7 @@ class DatasetVerdict(Record):
     drawn: int = Field(ge=1, le=CLIPS)
     """Clips that were run again."""
     differences: tuple[Difference, ...] = Field(default=(), max_length=DIFFERENCES)
-    """Means over the drawn clips that differ by more than their tolerance."""
+    """Means over the drawn clips, scores of pairs and listening samples that differ by more than is allowed."""
 
 
 class Machine(Record):
@@ -134,7 +134,7 @@ class Statement(Record):
 
     def differing(self) -> list[str]:
         """Return a line for each difference: of datasets, then clip by clip."""
-        means = [f"{of.name}, mean: {told(diff)}" for of in self.datasets for diff in of.differences]
+        means = [f"{of.name}, over its clips: {told(diff)}" for of in self.datasets for diff in of.differences]
         return means + [f"{of.dataset}, {of.clip}: {told(diff)}" for of in self.clips for diff in of.differences]
 
 

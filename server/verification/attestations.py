@@ -77,6 +77,24 @@ def attestations_of(session: Session, submission_id: str) -> Sequence[Row]:
     return session.scalars(found.order_by(Row.id.desc())).all()
 
 
+def not_compared(session: Session, submission: Submission) -> list[str]:
+    """Name the probes that the newest agreeing attestation of a submission did not compare: ``asv on mini``.
+
+    Empty without one: what the maintainers ran themselves is theirs. ``submission`` is one with its document.
+    """
+    agreeing = (row for row in attestations_of(session, submission.id) if row.agrees)
+    if (newest := next(agreeing, None)) is None:
+        return []
+    statement = newest.document["statement"]
+    return [
+        f"{probe['probe']} on {dataset['name']}"
+        for dataset in submission.document["datasets"]
+        for probe in dataset.get("probes", [])
+        if probe["probe"] not in statement["compared"]
+        or any(line.startswith(f"{dataset['name']}, {probe['probe']}: ") for line in statement["left_out"])
+    ]
+
+
 def public_attestation(session: Session, sha256: str) -> Row | None:
     """Find an attestation about a public submission by its hash."""
     found = select(Row).join(Submission, Submission.id == Row.submission_id)

@@ -36,7 +36,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict, Forbidden, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.verification import keys
-from codec_superb.server.verification.attestations import shortened
+from codec_superb.server.verification.attestations import not_compared, receive, shortened
 
 ADDRESS = "/api/v1/attestations"
 DRAWN = len(statement().clips)
@@ -86,6 +86,20 @@ def status_of(database: Database, identity: str) -> tuple[str, str | None, str |
     with database.transaction() as session:
         found = session.get_one(Submission, identity)
         return found.status, found.decided_by, found.reason
+
+
+def test_what_was_not_run_again_is_named(database: Database, key: Ed25519PrivateKey) -> None:
+    """Of a verified submission the probes that its attestation does not cover; none before there is one."""
+    identity = submitted(database)
+    sent = statement(compared=("bits", "asr", "sim"), left_out=("mini, sim: another version of its definition",))
+    with database.transaction(write=True) as session:
+        found = session.get_one(Submission, identity)
+        (dataset,) = found.document["datasets"]
+        probes = [{"probe": "asv"}, {"probe": "asr"}, {"probe": "sim"}]
+        found.document = found.document | {"datasets": [dataset | {"probes": probes}]}
+        assert not_compared(session, found) == []
+        receive(session, sign(sent, key).to_json())
+        assert not_compared(session, found) == ["asv on mini", "sim on mini"]
 
 
 @pytest.mark.parametrize("before", ["self-reported", "held", "verified"])
