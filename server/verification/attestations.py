@@ -51,8 +51,14 @@ def receive(session: Session, data: bytes, submission_id: str | None = None) -> 
     return accept(session, attestation, submission_id)
 
 
-def accept(session: Session, attestation: Attestation, submission_id: str | None = None) -> Row:
-    """Take an attestation that was read; errors are those of :func:`receive`."""
+def accept(
+    session: Session, attestation: Attestation, submission_id: str | None = None, *, asked: datetime | None = None
+) -> Row:
+    """Take an attestation that was read; errors are those of :func:`receive`.
+
+    ``asked``: when its job was queued, None for the time that it states. A hold that was decided since then stays:
+    whoever held the submission did not know that it was being run again, and may have had another reason.
+    """
     name = _signer(session, attestation)
     statement = attestation.statement
     submission = _submission(session, statement, submission_id)
@@ -67,7 +73,7 @@ def accept(session: Session, attestation: Attestation, submission_id: str | None
     session.add(row)
     session.flush()
     record(session, name, "attestation.received", submission.id, verdict=statement.verdict, sha256=digest)
-    _change(session, submission, statement, name)
+    _change(session, submission, statement, name, asked or datetime.fromisoformat(statement.made))
     return row
 
 
@@ -166,11 +172,12 @@ def _columns(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     return table.column("category"), table.column("clip")
 
 
-def _change(session: Session, submission: Submission, statement: Statement, name: str) -> None:
+def _change(session: Session, submission: Submission, statement: Statement, name: str, asked: datetime) -> None:
     """Decide, by the name of the key."""
     parts = ", ".join(f"{of.drawn} of {of.clips} clips of {of.name}" for of in statement.datasets)
     if statement.verdict == "agrees":
-        if submission.status != "verified":
+        held_since = submission.status == "held" and submission.decided is not None and submission.decided > asked
+        if submission.status != "verified" and not held_since:
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
         return
     if submission.status != "held":
