@@ -21,7 +21,14 @@ from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compar
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
-from codec_superb.pipeline.verification.statement import DIFFERENCES, ClipVerdict, DatasetVerdict, Machine, Statement
+from codec_superb.pipeline.verification.statement import (
+    DIFFERENCES,
+    ClipVerdict,
+    DatasetVerdict,
+    Machine,
+    Statement,
+    beside_rows,
+)
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
@@ -101,6 +108,11 @@ def check_of_file(statement: Statement, file: Path) -> None:
             f"{file.name}: expected {statement.codec} with the rows {statement.rows_sha256[:16]}…, of which the "
             f"attestation is, got {of.codec.name} with {of.clips_sha256[:16]}…"
         )
+    same = hashlib.sha256(file.read_bytes()).hexdigest() == statement.file_sha256
+    if not same and beside_rows(of.model_dump(mode="json")) != statement.beside_sha256:
+        raise AttestationError(
+            f"{file.name}: expected the pairs, frames and listening samples of which the attestation is, got others"
+        )
     check_drawn(statement, {of.name: of.manifest_hash for of in opened.submission.datasets}, opened.rows)
 
 
@@ -121,6 +133,7 @@ def _statement(
     probes = sorted(set().union(*made.probes.values()))
     return Statement(
         file_sha256=digest, rows_sha256=submission.clips_sha256, codec=submission.codec.name,
+        beside_sha256=beside_rows(submission.model_dump(mode="json")),
         condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
         tolerances=dict(OTHER_SOUND),
         compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),

@@ -19,7 +19,7 @@ from codec_superb.pipeline.verification.attestation import (
     read_attestation,
 )
 from codec_superb.pipeline.verification.drawn import check_drawn
-from codec_superb.pipeline.verification.statement import Statement
+from codec_superb.pipeline.verification.statement import Statement, beside_rows
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Submission, now
 from codec_superb.server.database.models import Attestation as Row
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
@@ -38,7 +38,7 @@ def receive(session: Session, data: bytes, submission_id: str | None = None) -> 
     """Take a signed attestation: the signature of a known key is the permission. In a writing transaction.
 
     ``submission_id`` names the submission where its public file was verified, which lacks the contact and so has
-    another hash; its rows are the same.
+    another hash; its rows, pairs, frames and listening samples are the same.
 
     Raises BadRequest for what is no attestation or was changed, Forbidden for a key that is unknown or revoked,
     NotFound where no submission has the file, Conflict for one that was received before, comes too late, or whose
@@ -124,12 +124,13 @@ def _signer(session: Session, attestation: Attestation) -> str:
 
 
 def _submission(session: Session, statement: Statement, submission_id: str | None) -> Submission:
-    """Return the submission that has the file, or is named and has its rows. Raises NotFound and Conflict."""
+    """Return the submission that has the file, or is named and has all that is in it. Raises NotFound and Conflict."""
     found = session.scalars(select(Submission).where(Submission.file_sha256 == statement.file_sha256)).one_or_none()
     if found is None and submission_id is not None:
         named = find_whole(session, submission_id)
-        if named is not None and named.document.get("clips_sha256") == statement.rows_sha256:
-            found = named if named.codec.name == statement.codec else None
+        own = None if named is None else (named.document.get("clips_sha256"), beside_rows(named.document))
+        if own == (statement.rows_sha256, statement.beside_sha256):
+            found = named if named is not None and named.codec.name == statement.codec else None
     if found is None:
         raise NotFound(
             f"no submission has the file {statement.file_sha256[:16]}…; where a download was verified, which lacks the "

@@ -19,11 +19,12 @@ from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
+from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs
 from codec_superb.pipeline.verification.compare import drifts
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
 from codec_superb.pipeline.verification.statement import Statement
-from codec_superb.pipeline.verification.verify import Asked, verify
+from codec_superb.pipeline.verification.verify import Asked, check_of_file, verify
 from codec_superb.pipeline.workers.executor import Executor
 
 CLIPS = 40
@@ -167,7 +168,9 @@ def test_listening_samples_of_another_codec_differ(
 ) -> None:
     """What visitors hear under the badge is the codec's sound, also of clips that are not drawn."""
     file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=2, any_licence=True)
-    assert outcome(file, again, pool, clips=1).verdict == "agrees"
+    honest = outcome(file, again, pool, clips=1)
+    assert honest.verdict == "agrees"
+    check_of_file(honest, file)
     members = read_archive(file)
     document = json.loads(members["submission.json"])
     sample = document["samples"][0]
@@ -177,6 +180,8 @@ def test_listening_samples_of_another_codec_differ(
     reseal(members)
     with file.open("wb") as out:
         write_archive(out, members)
+    with pytest.raises(AttestationError, match="listening samples of which the attestation is, got others"):
+        check_of_file(honest, file)
     statement = outcome(file, again, pool, clips=1)
     (line,) = statement.differing()
     assert statement.verdict == "differs"
