@@ -64,7 +64,7 @@ def _store(context: Context, job: VerificationJob, statement: Statement) -> None
     try:
         with context.database.transaction(write=True) as session:
             if finish(session, job, context.worker, statement.verdict, message):
-                accept(session, sign(statement, board_key(session, context.settings)))
+                accept(session, sign(statement, board_key(session, context.settings)), asked=job.created)
     except Conflict as error:  # withdrawn meanwhile, or fewer clips than verify a row
         with context.database.transaction(write=True) as session:
             finish(session, job, context.worker, statement.verdict, f"{error.detail}\n{message}")

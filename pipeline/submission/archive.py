@@ -35,6 +35,8 @@ _END = struct.Struct("<4s4H2LH")
 # a header of the central directory has 46 bytes (APPNOTE.TXT 4.3.12), and no name here is longer than 64
 _ENTRY = 46 + 64
 """Bytes of a directory entry with the longest name allowed and nothing else."""
+_HEADERS = 2 * _ENTRY + 64
+"""Bytes of both headers of a member at most; what other programs add (times, a descriptor) is less than 64."""
 _CHUNK = 1 << 20
 
 
@@ -68,6 +70,7 @@ def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict
     try:
         with zipfile.ZipFile(file) as archive:
             _check_entries(archive.infolist())
+            _check_room(archive.infolist(), file.seek(0, 2))
             return {entry.filename: _unpack(archive, entry) for entry in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
         raise SubmissionError(f"expected an undamaged zip: {error}") from error
@@ -115,6 +118,13 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
     missing = {SUBMISSION_NAME, CLIPS_NAME} - set(names)
     if missing:
         raise SubmissionError(f"expected the members {SUBMISSION_NAME} and {CLIPS_NAME}, missing {sorted(missing)}")
+
+
+def _check_room(entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse bytes that belong to no member: the file is passed on as it came, and must not carry anything else."""
+    spare = size - sum(entry.compress_size for entry in entries)
+    if min(entry.header_offset for entry in entries) or spare > _END.size + _HEADERS * len(entries):
+        raise SubmissionError(f"expected a zip of members and nothing else, got {spare} bytes beside them")
 
 
 def _limit(name: str) -> int | None:

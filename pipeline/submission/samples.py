@@ -29,12 +29,7 @@ def ogg_opus(audio: NDArray[np.float32], rate: int, kbps: int = 64) -> bytes:
     """
     import av
 
-    mono = np.asarray(audio, dtype=np.float32)
-    if mono.ndim == 2 and mono.shape[0] == 1:  # noqa: PLR2004 -- (channels, samples)
-        mono = mono[0]
-    if mono.ndim != 1 or not mono.size:
-        raise ValueError(f"expected mono audio of shape (samples,) or (1, samples), got {np.shape(audio)}")
-    signal = np.clip(_at_opus_rate(as_sample(mono, rate), rate), -1, 1)
+    signal = coder_input(audio, rate)
     out = io.BytesIO()
     # bitexact: no random stream number, no version of the muxer.
     with av.open(out, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
@@ -48,6 +43,19 @@ def ogg_opus(audio: NDArray[np.float32], rate: int, kbps: int = 64) -> bytes:
         for piece in [*fifo.read_many(_FRAME, partial=True), None]:
             container.mux(stream.encode(piece))
     return out.getvalue()
+
+
+def coder_input(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+    """Return what is encoded of mono ``audio``: at most :data:`SECONDS` at 48 kHz, in [-1, 1], shape ``(samples,)``.
+
+    ValueError for an empty or many-channel array.
+    """
+    mono = np.asarray(audio, dtype=np.float32)
+    if mono.ndim == 2 and mono.shape[0] == 1:  # noqa: PLR2004 -- (channels, samples)
+        mono = mono[0]
+    if mono.ndim != 1 or not mono.size:
+        raise ValueError(f"expected mono audio of shape (samples,) or (1, samples), got {np.shape(audio)}")
+    return np.clip(_at_opus_rate(as_sample(mono, rate), rate), -1, 1)
 
 
 def as_sample(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:

@@ -72,6 +72,8 @@ class Made:
     """Of the resynthesis, by dataset."""
     probes: dict[str, set[str]] = field(default_factory=dict)
     """Probes whose numbers can be compared, by dataset."""
+    folders: dict[str, RunFolder] = field(default_factory=dict)
+    """Where it lies, by dataset."""
     left_out: list[str] = field(default_factory=list)
     """What cannot be compared, with the reason."""
 
@@ -108,6 +110,7 @@ def run_again(
         made.probes[info.dataset.name] = set()
         if how.probes:
             _probe(run, by_name[info.dataset.name], made, how, pool, progress)
+        made.folders[info.dataset.name] = run
         made.rows |= {(row.dataset, row.clip): row for row in run.rows()}
         made.stamps[info.dataset.name] = next(of for of in run.info().provenance if of.stage == "resynth")
     return made
@@ -194,6 +197,8 @@ def _probe(
             why = "another version of its definition"
         elif not is_plain_backend(info.backend):
             why = f"{info.backend} is no model of the catalogue by its name"
+        elif row.pairs == "frames":
+            why = "its frames are not compared"
         elif row.pairs and not whole:
             why = "its numbers need all clips of the dataset (--all)"
         else:

@@ -19,6 +19,8 @@ from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.verification.statement import ClipVerdict, Difference, Tolerance
 
 Number = int | float
+Change = tuple[float, float, float]
+"""A number submitted, found, and the scale that a difference is a share of."""
 
 # The 75 clips of `mini`, the input of the encoder changed by half an LSB of 24 bits: opus_12k, opus_64k, aac_64k and
 # mp3_64k give the same samples; of codec2_700 16 clips change, of lyra_3.2k 67, by up to PESQ 0.28, STOI 0.008, F0
@@ -58,8 +60,8 @@ class Compared(NamedTuple):
     """One clip, and the numbers of it that count for the means."""
 
     verdict: ClipVerdict
-    changes: Mapping[str, tuple[float, float, float]]
-    """By quantity: submitted, found, and the scale that a difference is a share of."""
+    changes: Mapping[str, Change]
+    """By quantity."""
 
 
 def compare_clip(there: ClipRow, here: ClipRow, *, exact: bool, probes: Collection[str] = ()) -> Compared:
@@ -87,15 +89,15 @@ def compare_clip(there: ClipRow, here: ClipRow, *, exact: bool, probes: Collecti
     return Compared(verdict, found.changes)
 
 
-def drifts(compared: Sequence[Compared]) -> tuple[Difference, ...]:
-    """Return the quantities whose mean over clips of other sound differs by more than rounding does.
+def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
+    """Return the quantities whose mean over clips, or pairs, of other sound differs by more than rounding does.
 
     The mean may be off by its tolerance and :data:`ERRORS` standard errors of honest runs, and the differences may
     spread no further than theirs: both are :data:`OTHER_SOUND`'s, as those of the file are the submitter's to choose.
     """
-    by_quantity: dict[str, list[tuple[float, float, float]]] = {}
+    by_quantity: dict[str, list[Change]] = {}
     for entry in compared:
-        for quantity, change in entry.changes.items():
+        for quantity, change in entry.items():
             by_quantity.setdefault(quantity, []).append(change)
     found = []
     for quantity, changes in sorted(by_quantity.items()):
@@ -123,7 +125,7 @@ ERRORS = 2
 class _Differences:
     def __init__(self) -> None:
         self.found: list[Difference] = []
-        self.changes: dict[str, tuple[float, float, float]] = {}
+        self.changes: dict[str, Change] = {}
 
     def equal(self, quantity: str, there: Number | str | None, here: Number | str | None) -> None:
         """Note two values that are not equal."""

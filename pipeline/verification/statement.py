@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FiniteFloat, StringConstraints, model_validator
+from pydantic import (
+    Field,
+    FiniteFloat,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Name
+from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.verification.draw import seed_of
 from codec_superb.record import Record
 
@@ -71,7 +80,7 @@ class DatasetVerdict(Record):
     drawn: int = Field(ge=1, le=CLIPS)
     """Clips that were run again."""
     differences: tuple[Difference, ...] = Field(default=(), max_length=DIFFERENCES)
-    """Means over the drawn clips that differ by more than their tolerance."""
+    """Means over the drawn clips, scores of pairs and listening samples that differ by more than is allowed."""
 
 
 class Machine(Record):
@@ -95,6 +104,9 @@ class Statement(Record):
     """Of the submission file."""
     rows_sha256: Hex64
     """Of ``clips.parquet`` in it, which a board's download without the submitter's contact has too."""
+    beside_sha256: Hex64 | None = None
+    """Of the pairs, frames and listening samples beside the rows (:func:`beside_rows`); None in older statements, which
+    are of the very file alone."""
     codec: Name
     condition: Condition | None = None
     nonce: Hex64
@@ -115,6 +127,14 @@ class Statement(Record):
     """When it was finished: ISO 8601, UTC."""
     verdict: Verdict
 
+    @model_serializer(mode="wrap")
+    def _as_signed(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what an older statement has not: its signature is over what it had."""
+        written: dict[str, Any] = handler(self)
+        if self.beside_sha256 is None:
+            written.pop("beside_sha256", None)
+        return written
+
     @model_validator(mode="after")
     def _follows(self) -> Self:
         """Refuse a verdict, a seed or counts that do not follow from the rest."""
@@ -134,8 +154,15 @@ class Statement(Record):
 
     def differing(self) -> list[str]:
         """Return a line for each difference: of datasets, then clip by clip."""
-        means = [f"{of.name}, mean: {told(diff)}" for of in self.datasets for diff in of.differences]
+        means = [f"{of.name}, over its clips: {told(diff)}" for of in self.datasets for diff in of.differences]
         return means + [f"{of.dataset}, {of.clip}: {told(diff)}" for of in self.clips for diff in of.differences]
+
+
+def beside_rows(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a submission holds beside its rows; ``document`` is its ``submission.json``."""
+    samples = [[of["dataset"], of["clip"], of["resynthesis_sha256"]] for of in document.get("samples", ())]
+    tables = {name: document.get(name) for name in ("pairs_sha256", "vectors_sha256")}
+    return strict_json.digest({**tables, "samples": sorted(samples)})
 
 
 def told(difference: Difference) -> str:

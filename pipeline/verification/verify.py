@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -14,13 +14,21 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.provenance import stamp
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.schema import SubmittedDataset
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
+from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_samples
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
-from codec_superb.pipeline.verification.statement import ClipVerdict, DatasetVerdict, Machine, Statement
+from codec_superb.pipeline.verification.statement import (
+    DIFFERENCES,
+    ClipVerdict,
+    DatasetVerdict,
+    Machine,
+    Statement,
+    beside_rows,
+)
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
@@ -32,6 +40,8 @@ SAME_EVERYWHERE = frozenset({
 """Families whose sound does not depend on the processor: 18 clips of ``mini`` came out the same to the last bit with
 FFmpeg's and NumPy's AVX and FMA code switched off. aac, ac3, eac3, nellymoser, vorbis and wma did not; codec2 rounds
 otherwise, and libraries of the system have no version in a stamp."""
+WHOLE = 200
+"""Clips up to which a dataset with scores of pairs is run as a whole, where nobody asks for a number."""
 _PACKAGES = (
     "av", "ffmpeg libavcodec", "ffmpeg libavutil", "ffmpeg libswresample", "lc3py", "numpy", "soundfile", "soxr",
 )  # fmt: skip
@@ -64,8 +74,23 @@ def verify(file: Path, asked: Asked, how: Rerun, *, pool: Executor, progress: Pr
     drawn = draw(opened.rows, seed_of(digest, asked.nonce), asked.clips)
     if missing := [of.name for of in opened.submission.datasets if not drawn.get(of.name)]:
         raise CannotRun(f"{', '.join(missing)}: the file has no clips of it")
-    made = run_again(opened.submission, drawn, how, pool, progress or SilentProgress())
-    return _statement(opened, digest, asked.nonce, made)
+    if asked.clips is None:
+        drawn |= _whole(opened, seed_of(digest, asked.nonce))
+    ran = {name: tuple(sorted({*clips, *_sampled(opened, name)})) for name, clips in drawn.items()}
+    made = run_again(opened.submission, ran, how, pool, progress or SilentProgress())
+    return _statement(opened, digest, asked.nonce, drawn, made)
+
+
+def _whole(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
+    """Draw all clips of the small datasets with scores of pairs: those can be compared of the whole alone."""
+    paired = {pair.dataset for pair in opened.pairs if isinstance(pair, PairRow)}
+    clips = draw(opened.rows, seed, 0)
+    return {name: clips[name] for name in paired if len(clips[name]) <= WHOLE}
+
+
+def _sampled(opened: OpenedSubmission, dataset: str) -> set[str]:
+    """Return the clips with a listening sample: they are run too, for its sound alone where they were not drawn."""
+    return {sample.clip for sample in opened.submission.samples if sample.dataset == dataset}
 
 
 def check_of_file(statement: Statement, file: Path) -> None:
@@ -83,15 +108,22 @@ def check_of_file(statement: Statement, file: Path) -> None:
             f"{file.name}: expected {statement.codec} with the rows {statement.rows_sha256[:16]}…, of which the "
             f"attestation is, got {of.codec.name} with {of.clips_sha256[:16]}…"
         )
+    same = hashlib.sha256(file.read_bytes()).hexdigest() == statement.file_sha256
+    if not same and beside_rows(of.model_dump(mode="json")) != statement.beside_sha256:
+        raise AttestationError(
+            f"{file.name}: expected the pairs, frames and listening samples of which the attestation is, got others"
+        )
     check_drawn(statement, {of.name: of.manifest_hash for of in opened.submission.datasets}, opened.rows)
 
 
-def _statement(opened: OpenedSubmission, digest: str, nonce: str, made: Made) -> Statement:
+def _statement(
+    opened: OpenedSubmission, digest: str, nonce: str, drawn: Mapping[str, Collection[str]], made: Made
+) -> Statement:
     submission = opened.submission
     failures: list[FailedHere] = []
-    compared = {dataset.name: _compare(opened, dataset, made, failures) for dataset in submission.datasets}
+    compared = {of.name: _compare(opened, of, drawn[of.name], made, failures) for of in submission.datasets}
     clips = tuple(entry.verdict for name in sorted(compared) for entry in compared[name])
-    datasets = tuple(_dataset(opened.rows, of, compared[of.name]) for of in submission.datasets if compared[of.name])
+    datasets = tuple(_dataset(opened, of, compared[of.name], made) for of in submission.datasets if compared[of.name])
     differs = any(of.verdict == "differs" for of in clips) or any(of.differences for of in datasets)
     if not differs:
         sounding = {(row.dataset, row.clip) for row in opened.rows if row.resynthesis_sha256 is not None}
@@ -101,6 +133,7 @@ def _statement(opened: OpenedSubmission, digest: str, nonce: str, made: Made) ->
     probes = sorted(set().union(*made.probes.values()))
     return Statement(
         file_sha256=digest, rows_sha256=submission.clips_sha256, codec=submission.codec.name,
+        beside_sha256=beside_rows(submission.model_dump(mode="json")),
         condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
         tolerances=dict(OTHER_SOUND),
         compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),
@@ -111,13 +144,17 @@ def _statement(opened: OpenedSubmission, digest: str, nonce: str, made: Made) ->
 
 
 def _compare(
-    opened: OpenedSubmission, dataset: SubmittedDataset, made: Made, failures: list[FailedHere]
+    opened: OpenedSubmission,
+    dataset: SubmittedDataset,
+    drawn: Collection[str],
+    made: Made,
+    failures: list[FailedHere],
 ) -> list[Compared]:
     """Compare the drawn clips of a dataset; those that fail here alone go to ``failures``."""
     exact = is_exact(opened.submission.codec, dataset.provenance, made.stamps[dataset.name])
-    rows = sorted((row for row in opened.rows if row.dataset == dataset.name), key=lambda row: row.clip)
+    rows = (row for row in opened.rows if row.dataset == dataset.name and row.clip in set(drawn))
     compared = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.clip):
         if (here := made.rows.get((row.dataset, row.clip))) is None:
             continue
         try:
@@ -158,11 +195,28 @@ def _refuse_untold(card: Card, clips: Sequence[ClipVerdict]) -> None:
         )
 
 
-def _dataset(rows: Sequence[ClipRow], dataset: SubmittedDataset, compared: Sequence[Compared]) -> DatasetVerdict:
-    return DatasetVerdict(
-        name=dataset.name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=drifts(compared),
-        clips=sum(row.dataset == dataset.name for row in rows),
+def _dataset(
+    opened: OpenedSubmission, dataset: SubmittedDataset, compared: Sequence[Compared], made: Made
+) -> DatasetVerdict:
+    name, run = dataset.name, made.folders[dataset.name]
+    there = [pair for pair in opened.pairs if (pair.dataset, pair.probe in made.probes[name]) == (name, True)]
+    here = [pair for pair in run.pairs() if pair.probe in made.probes[name]]
+    pairs = compare_pairs(there, here, same=all(of.verdict.same_sound for of in compared))
+    samples = [sample for sample in opened.submission.samples if sample.dataset == name]
+    differences = (
+        *drifts([*(of.changes for of in compared), *pairs.changes]), *pairs.differences,
+        *compare_samples(
+            samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run
+        ),
     )  # fmt: skip
+    return DatasetVerdict(
+        name=name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=differences[:DIFFERENCES],
+        clips=sum(row.dataset == name for row in opened.rows),
+    )  # fmt: skip
+
+
+def _of(rows: Iterable[ClipRow], dataset: str) -> dict[str, ClipRow]:
+    return {row.clip: row for row in rows if row.dataset == dataset}
 
 
 def _metrics(rows: Sequence[ClipRow], clips: Sequence[ClipVerdict]) -> set[str]:

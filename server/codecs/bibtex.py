@@ -13,9 +13,10 @@ from codec_superb.server.database.models import Submission
 from codec_superb.web.site.codec.view import Citation
 
 _SPECIAL = str.maketrans({
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 })  # fmt: skip
+# braces are words, since BibTeX counts them behind a backslash too
 _ENTRY = re.compile(r"@\w+\s*\{")
 
 

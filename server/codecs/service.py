@@ -28,6 +28,7 @@ from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository as submissions
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.server.submissions.conditions import categories_of, codec_result
+from codec_superb.server.verification.attestations import not_compared
 from codec_superb.web.figures.distribution import quantiles_of
 from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.codec.view import (
@@ -191,7 +192,7 @@ def view_of(
         family=card.family,
         summary=facts.summary(card),
         marks=_marks(submission, card, imported=is_imported(stamp for of in found.datasets for stamp in of.provenance))
-        + ([GAP] if any(row.stands_out for row in private) else []),
+        + ([GAP] if any(row.stands_out for row in private) else []) + _gaps_of(not_compared(session, submission)),
         submission=SubmissionView(
             submission.id, submission.version, submission.status, submission.received.date().isoformat(),
             submission.sender, submission.complete,
@@ -230,6 +231,11 @@ def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     if card.kind == "lossless":
         found.append(Mark("ceiling", "Lossless: the best that can be reached; not part of a Pareto front."))
     return found
+
+
+def _gaps_of(probes: Sequence[str]) -> list[Mark]:
+    words = f"The figures of {', '.join(probes)} were not run again: they are the submitter's."
+    return [Mark("partly run again", words, "warning")] if probes else []
 
 
 def _category(

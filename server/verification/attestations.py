@@ -19,7 +19,7 @@ from codec_superb.pipeline.verification.attestation import (
     read_attestation,
 )
 from codec_superb.pipeline.verification.drawn import check_drawn
-from codec_superb.pipeline.verification.statement import Statement
+from codec_superb.pipeline.verification.statement import Statement, beside_rows
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Submission, now
 from codec_superb.server.database.models import Attestation as Row
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
@@ -38,7 +38,7 @@ def receive(session: Session, data: bytes, submission_id: str | None = None) -> 
     """Take a signed attestation: the signature of a known key is the permission. In a writing transaction.
 
     ``submission_id`` names the submission where its public file was verified, which lacks the contact and so has
-    another hash; its rows are the same.
+    another hash; its rows, pairs, frames and listening samples are the same.
 
     Raises BadRequest for what is no attestation or was changed, Forbidden for a key that is unknown or revoked,
     NotFound where no submission has the file, Conflict for one that was received before, comes too late, or whose
@@ -51,8 +51,14 @@ def receive(session: Session, data: bytes, submission_id: str | None = None) -> 
     return accept(session, attestation, submission_id)
 
 
-def accept(session: Session, attestation: Attestation, submission_id: str | None = None) -> Row:
-    """Take an attestation that was read; errors are those of :func:`receive`."""
+def accept(
+    session: Session, attestation: Attestation, submission_id: str | None = None, *, asked: datetime | None = None
+) -> Row:
+    """Take an attestation that was read; errors are those of :func:`receive`.
+
+    ``asked``: when its job was queued, None for the time that it states. A hold that was decided since then stays:
+    whoever held the submission did not know that it was being run again, and may have had another reason.
+    """
     name = _signer(session, attestation)
     statement = attestation.statement
     submission = _submission(session, statement, submission_id)
@@ -67,7 +73,7 @@ def accept(session: Session, attestation: Attestation, submission_id: str | None
     session.add(row)
     session.flush()
     record(session, name, "attestation.received", submission.id, verdict=statement.verdict, sha256=digest)
-    _change(session, submission, statement, name)
+    _change(session, submission, statement, name, asked or datetime.fromisoformat(statement.made))
     return row
 
 
@@ -75,6 +81,24 @@ def attestations_of(session: Session, submission_id: str) -> Sequence[Row]:
     """List the attestations about a submission, the newest first."""
     found = select(Row).where(Row.submission_id == submission_id)
     return session.scalars(found.order_by(Row.id.desc())).all()
+
+
+def not_compared(session: Session, submission: Submission) -> list[str]:
+    """Name the probes that the newest agreeing attestation of a submission did not compare: ``asv on mini``.
+
+    Empty without one: what the maintainers ran themselves is theirs. ``submission`` is one with its document.
+    """
+    agreeing = (row for row in attestations_of(session, submission.id) if row.agrees)
+    if (newest := next(agreeing, None)) is None:
+        return []
+    statement = newest.document["statement"]
+    return [
+        f"{probe['probe']} on {dataset['name']}"
+        for dataset in submission.document["datasets"]
+        for probe in dataset.get("probes", [])
+        if probe["probe"] not in statement["compared"]
+        or any(line.startswith(f"{dataset['name']}, {probe['probe']}: ") for line in statement["left_out"])
+    ]
 
 
 def public_attestation(session: Session, sha256: str) -> Row | None:
@@ -100,12 +124,13 @@ def _signer(session: Session, attestation: Attestation) -> str:
 
 
 def _submission(session: Session, statement: Statement, submission_id: str | None) -> Submission:
-    """Return the submission that has the file, or is named and has its rows. Raises NotFound and Conflict."""
+    """Return the submission that has the file, or is named and has all that is in it. Raises NotFound and Conflict."""
     found = session.scalars(select(Submission).where(Submission.file_sha256 == statement.file_sha256)).one_or_none()
     if found is None and submission_id is not None:
         named = find_whole(session, submission_id)
-        if named is not None and named.document.get("clips_sha256") == statement.rows_sha256:
-            found = named if named.codec.name == statement.codec else None
+        own = None if named is None else (named.document.get("clips_sha256"), beside_rows(named.document))
+        if own == (statement.rows_sha256, statement.beside_sha256):
+            found = named if named is not None and named.codec.name == statement.codec else None
     if found is None:
         raise NotFound(
             f"no submission has the file {statement.file_sha256[:16]}…; where a download was verified, which lacks the "
@@ -148,11 +173,12 @@ def _columns(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     return table.column("category"), table.column("clip")
 
 
-def _change(session: Session, submission: Submission, statement: Statement, name: str) -> None:
+def _change(session: Session, submission: Submission, statement: Statement, name: str, asked: datetime) -> None:
     """Decide, by the name of the key."""
     parts = ", ".join(f"{of.drawn} of {of.clips} clips of {of.name}" for of in statement.datasets)
     if statement.verdict == "agrees":
-        if submission.status != "verified":
+        held_since = submission.status == "held" and submission.decided is not None and submission.decided > asked
+        if submission.status != "verified" and not held_since:
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
         return
     if submission.status != "held":

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
-from sqlalchemy import CursorResult, Update, select, update
+from sqlalchemy import CursorResult, Update, func, select, update
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import Submission, VerificationJob, now
@@ -28,6 +28,8 @@ ATTEMPTS = 3
 """Claims of a job before it is given up."""
 PAUSES = (timedelta(minutes=1), timedelta(minutes=5))
 """After the first and the second failed attempt: what is full or away for a moment must not cost all three."""
+SHARED = timedelta(days=1)
+"""Time within which accounts have equal shares of the workers, counted in jobs."""
 MESSAGE_LIMIT = 20_000
 """Characters of a message that are kept."""
 
@@ -74,19 +76,30 @@ def enqueue_by_hand(session: Session, submission_id: str, clips: int | None, *, 
 
 
 def claim(session: Session, worker: str, *, kinds: Collection[str]) -> VerificationJob | None:
-    """Give ``worker`` the oldest job that waits, of one of the ``kinds``; None where nothing waits.
+    """Give ``worker`` a job that waits, of one of the ``kinds``; None where nothing waits.
 
+    The oldest of the account of which the fewest were taken within :data:`SHARED`: who sends much waits for their own.
     In a writing transaction. Jobs of silent workers are put back first, or given up after the last attempt.
     """
     _take_from_the_silent(session)
+    sender = func.coalesce(Submission.account_id, 0)  # without a token all are one
+    taken_of = (
+        select(sender.label("sender"), func.count().label("jobs"))
+        .join(VerificationJob, VerificationJob.submission_id == Submission.id)
+        .where(VerificationJob.state != "queued", VerificationJob.heartbeat > now() - SHARED)
+        .group_by(sender)
+        .subquery()
+    )
     waiting = (
         select(VerificationJob.id)
+        .join(Submission, Submission.id == VerificationJob.submission_id)
+        .outerjoin(taken_of, taken_of.c.sender == sender)
         .where(
             VerificationJob.state == "queued",
             VerificationJob.kind.in_(tuple(kinds)),
             VerificationJob.heartbeat.is_(None) | (VerificationJob.heartbeat <= now()),
         )
-        .order_by(VerificationJob.id)
+        .order_by(func.coalesce(taken_of.c.jobs, 0), VerificationJob.id)
         .limit(1)
     )
     # of two workers at once the second waits for the row's lock, changes nothing and looks again

@@ -80,6 +80,17 @@ def many_entries() -> bytes:
     return bytes(data)
 
 
+def gap() -> bytes:
+    """Leave room for a film between two members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, data in BASE:
+            file.writestr(name, data)
+            out.seek(0, 2)
+            file.start_dir = out.seek(file.start_dir + 5000)
+    return out.getvalue()
+
+
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "absolute": (lambda: zipped(*BASE, ("/etc/cron.d/x", b"")), "/etc/cron.d/x"),
     "parent": (lambda: zipped(*BASE, ("../../x", b"")), r"\.\./"),
@@ -100,6 +111,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "many behind a small count": (many_entries, "members"),
     "comment": (lambda: zipped(*BASE, comment=b"hello"), "no comment"),
     "trailing bytes": (lambda: zipped(*BASE) + b"x", "no comment"),
+    "leading bytes": (lambda: b"#!/bin/sh" + zipped(*BASE), "nothing else"),
+    "bytes between members": (gap, "nothing else"),
     "missing rows": (lambda: zipped(BASE[0]), "missing"),
     "missing document": (lambda: zipped(BASE[1]), "missing"),
     "empty": (lambda: b"", "0 bytes"),

@@ -55,16 +55,18 @@ def test_means_of_other_sound_tell_a_raised_figure_from_rounding(clips: Sequence
     """A tenth more PESQ everywhere is found, though each clip may be off by more; rounding of as much is not."""
     raised = [compare_clip(there, moved(there, -0.1), exact=False) for there in clips]
     assert all(entry.verdict.verdict == "agrees" for entry in raised)
-    (drift,) = drifts(raised)
+    (drift,) = drifts([of.changes for of in raised])
     assert drift.quantity == "pesq"
     assert drift.allowed == pytest.approx(5 * (0.01 + 2 * 0.02 / 30**0.5))
     noise = np.random.default_rng(0).normal(0, 0.08, len(clips))
     assert (
-        drifts([compare_clip(there, moved(there, by), exact=False) for there, by in zip(clips, noise, strict=True)])
+        drifts(
+            [compare_clip(there, moved(there, by), exact=False).changes for there, by in zip(clips, noise, strict=True)]
+        )
         == ()
     )
-    assert drifts(raised[:9]) == ()
-    assert drifts([compare_clip(there, moved(there, 0, ONE), exact=False) for there in clips]) == ()
+    assert drifts([of.changes for of in raised[:9]]) == ()
+    assert drifts([compare_clip(there, moved(there, 0, ONE), exact=False).changes for there in clips]) == ()
 
 
 @pytest.mark.parametrize("share", [0.5, 0.69, 0.75])
@@ -74,7 +76,7 @@ def test_a_spread_of_the_submitters_choice_widens_nothing(clips: Sequence[ClipRo
     moves = [-0.73] * better + [0.73] * (len(clips) - better)
     forged = [compare_clip(there, moved(there, by), exact=False) for there, by in zip(clips, moves, strict=True)]
     assert all(entry.verdict.verdict == "agrees" for entry in forged)
-    (drift,) = drifts(forged)
+    (drift,) = drifts([of.changes for of in forged])
     assert drift.quantity == ("pesq, spread of the differences" if share == 0.5 else "pesq")
 
 

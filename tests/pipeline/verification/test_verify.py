@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pipeline.submissions import reseal
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
 
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.submission.archive import read_archive, write_archive
+from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.schema import Submitter
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
+from codec_superb.pipeline.verification.attestation import AttestationError
+from codec_superb.pipeline.verification.beyond_rows import compare_pairs
+from codec_superb.pipeline.verification.compare import drifts
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
 from codec_superb.pipeline.verification.statement import Statement
-from codec_superb.pipeline.verification.verify import Asked, verify
+from codec_superb.pipeline.verification.verify import Asked, check_of_file, verify
 from codec_superb.pipeline.workers.executor import Executor
 
 CLIPS = 40
@@ -153,3 +161,63 @@ def test_a_file_names_no_code_to_run() -> None:
         "faster-whisper:../x", "faster-whisper:tiny.en+mine.py:ROW", "command", "command:rm", "endpoint:host",
     ):  # fmt: skip
         assert not is_plain_backend(strange), strange
+
+
+def test_listening_samples_of_another_codec_differ(
+    run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path
+) -> None:
+    """What visitors hear under the badge is the codec's sound, also of clips that are not drawn."""
+    file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=2, any_licence=True)
+    honest = outcome(file, again, pool, clips=1)
+    assert honest.verdict == "agrees"
+    check_of_file(honest, file)
+    members = read_archive(file)
+    document = json.loads(members["submission.json"])
+    sample = document["samples"][0]
+    members[sample["resynthesis"]] = members[sample["reference"]]
+    sample["resynthesis_sha256"] = sample["reference_sha256"]
+    members["submission.json"] = json.dumps(document).encode()
+    reseal(members)
+    with file.open("wb") as out:
+        write_archive(out, members)
+    with pytest.raises(AttestationError, match="listening samples of which the attestation is, got others"):
+        check_of_file(honest, file)
+    statement = outcome(file, again, pool, clips=1)
+    (line,) = statement.differing()
+    assert statement.verdict == "differs"
+    assert sample["clip"] in line
+    assert "listening sample" in line
+
+
+class TestPairs:
+    """Scores of trials are compared: the figures of speaker verification follow from nothing else."""
+
+    @staticmethod
+    def trials(number: int = 20, *, by: float = 0.0) -> list[PairRow]:
+        """Make trials whose targets are raised and whose others are lowered."""
+        return [
+            PairRow(
+                dataset="mini", probe="asv", left=f"a{at}", right=f"b{at}", target=at % 2 == 0, reference=0.8,
+                resynthesis=0.5 + at / 100 + (by if at % 2 == 0 else -by), enrol_clean=0.6,
+            )
+            for at in range(number)
+        ]  # fmt: skip
+
+    def test_forged_trials_differ(self) -> None:
+        """On the same sound a single one, on other sound the means of targets and of others; honest ones agree."""
+        honest = self.trials()
+        assert compare_pairs(honest, honest, same=True) == ((), [])
+        (one,) = compare_pairs([honest[0].model_copy(update={"resynthesis": 0.9}), *honest[1:]], honest, same=True)[0]
+        assert one.quantity == "asv.pairs.resynthesis, targets"
+        found = compare_pairs(self.trials(by=0.1), honest, same=False)
+        assert found.differences == ()
+        assert [of.quantity for of in drifts(found.changes)] == [
+            "asv.pairs.resynthesis, others", "asv.pairs.resynthesis, targets",
+        ]  # fmt: skip
+
+    def test_other_trials_differ(self) -> None:
+        """Trials that were left out, or that nobody made here, are told by their number."""
+        honest = self.trials()
+        for there, here in ((honest[1:], honest), ([], honest), (honest, [])):
+            (one,) = compare_pairs(there, here, same=True).differences
+            assert (one.quantity, one.submitted) == ("asv.pairs", len(there))

@@ -220,8 +220,15 @@ class TestCitations:
     def test_special_characters_are_safe_for_tex(self) -> None:
         """What TeX would read as mark-up is text; lines become one."""
         assert tex("50 % of {a}_b & $c\n\\d #1 ~ ^") == (
-            r"50 \% of \{a\}\_b \& \$c \textbackslash{}d \#1 \textasciitilde{} \textasciicircum{}"
+            r"50 \% of \textbraceleft{}a\textbraceright{}\_b "
+            r"\& \$c \textbackslash{}d \#1 \textasciitilde{} \textasciicircum{}"
         )
+
+    def test_a_stranger_ends_no_entry(self) -> None:
+        """BibTeX counts braces behind a backslash too: a title could end its entry and begin another."""
+        text = codec_citation(make_card("a_1", title='A}} , } @misc(evil, title = "A is best")')).text
+        assert text.count("{") == text.count("}")
+        assert "\\}" not in text
 
     def test_of_a_codec(self) -> None:
         """Title, year, page and paper of the card; no author is made up."""

@@ -30,13 +30,13 @@ from codec_superb.pipeline.verification.attestation import (
     sign,
 )
 from codec_superb.pipeline.verification.keys import KeyFault, create_key, fingerprint_of, load_key, public_key_of
-from codec_superb.pipeline.verification.statement import Statement
+from codec_superb.pipeline.verification.statement import Statement, beside_rows
 from codec_superb.server.database.models import Attestation, AuditEntry, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict, Forbidden, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.verification import keys
-from codec_superb.server.verification.attestations import shortened
+from codec_superb.server.verification.attestations import not_compared, receive, shortened
 
 ADDRESS = "/api/v1/attestations"
 DRAWN = len(statement().clips)
@@ -86,6 +86,20 @@ def status_of(database: Database, identity: str) -> tuple[str, str | None, str |
     with database.transaction() as session:
         found = session.get_one(Submission, identity)
         return found.status, found.decided_by, found.reason
+
+
+def test_what_was_not_run_again_is_named(database: Database, key: Ed25519PrivateKey) -> None:
+    """Of a verified submission the probes that its attestation does not cover; none before there is one."""
+    identity = submitted(database)
+    sent = statement(compared=("bits", "asr", "sim"), left_out=("mini, sim: another version of its definition",))
+    with database.transaction(write=True) as session:
+        found = session.get_one(Submission, identity)
+        (dataset,) = found.document["datasets"]
+        probes = [{"probe": "asv"}, {"probe": "asr"}, {"probe": "sim"}]
+        found.document = found.document | {"datasets": [dataset | {"probes": probes}]}
+        assert not_compared(session, found) == []
+        receive(session, sign(sent, key).to_json())
+        assert not_compared(session, found) == ["asv on mini", "sim on mini"]
 
 
 @pytest.mark.parametrize("before", ["self-reported", "held", "verified"])
@@ -210,15 +224,18 @@ def test_it_comes_too_late(client: TestClient, database: Database, key: Ed25519P
 
 
 def test_a_download_without_contact_counts(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
-    """Its hash is another; named with the submission, the rows decide."""
+    """Its hash is another; named with the submission, the rows and what lies beside them decide."""
     identity = submitted(database)
     with database.transaction() as session:
         document = session.get_one(Submission, identity).document
     download = {"file_sha256": "9" * 64}
-    sent = sign(statement(**download, rows_sha256=document["clips_sha256"]), key).to_json()
+    its = {**download, "rows_sha256": document["clips_sha256"]}
+    sent = sign(statement(**its, beside_sha256=beside_rows(document)), key).to_json()
     assert client.post(ADDRESS, content=sent).status_code == 404
-    other = sign(statement(**download, rows_sha256="8" * 64), key).to_json()
-    assert client.post(ADDRESS, params={"submission": identity}, content=other).status_code == 404
+    with_other_pairs = beside_rows(document | {"pairs_sha256": "8" * 64})
+    for wrong in ({"rows_sha256": "8" * 64}, {"beside_sha256": with_other_pairs}, {"beside_sha256": None}):
+        other = sign(statement(**{**its, "beside_sha256": beside_rows(document), **wrong}), key).to_json()
+        assert client.post(ADDRESS, params={"submission": identity}, content=other).status_code == 404
     assert client.post(ADDRESS, params={"submission": identity}, content=sent).status_code == 201
     assert status_of(database, identity)[0] == "verified"
 

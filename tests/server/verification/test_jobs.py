@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from support.server.board import make_submission
 
-from codec_superb.server.database.models import VerificationJob, now
+from codec_superb.server.database.models import Account, Submission, VerificationJob, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.verification.jobs import ATTEMPTS, PAUSES, SILENCE, beat, claim, enqueue, fail, finish
 
@@ -78,6 +78,19 @@ def test_each_job_has_one_worker(database: Database) -> None:
         found = list(pool.map(work, range(8)))
     assert sorted(number for number in found if number is not None) == numbers
     assert found.count(None) == 3
+
+
+def test_accounts_take_turns(database: Database) -> None:
+    """Who sends forty versions waits for their own: another's only file comes after the first of them."""
+    numbers = queued(database, 4)
+    with database.transaction(write=True) as session:
+        for number in numbers:
+            name = "Bea" if number == numbers[-1] else "Mallory"
+            account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
+            session.get_one(Submission, session.get_one(VerificationJob, number).submission_id).account = account
+            session.flush()
+    claimed = [job.id for job in (taken(database) for _ in numbers) if job is not None]
+    assert claimed == [numbers[0], numbers[3], numbers[1], numbers[2]]
 
 
 def test_a_kind_that_a_worker_cannot_do_waits(database: Database) -> None:

@@ -45,6 +45,7 @@ from codec_superb.server.database.models import (
     now,
 )
 from codec_superb.server.database.session import Database
+from codec_superb.server.moderation.service import decide
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
 from codec_superb.server.verification.jobs import SILENCE, claim, enqueue
@@ -150,6 +151,20 @@ def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, sett
         check_signature(read_attestation(json.dumps(row.document).encode()), key.public_key)
         assert row.document["statement"]["nonce"] == look(database, row.submission_id)[1].nonce
     assert list((settings.storage / RUNS).iterdir()) == []
+
+
+def test_a_hold_outlasts_the_worker_that_was_at_it(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """Who holds a submission while a job waits or runs has a reason of their own; one queued later verifies."""
+    identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    with database.transaction(write=True) as session:
+        decide(session, identity, "hold", "its samples hold an insult", actor="Mod")
+    for status in ("held", "verified"):
+        assert work(context_of(database, settings), HANDLERS, once=True) == 1
+        with database.transaction(write=True) as session:
+            assert session.get_one(Submission, identity).status == status
+            enqueue(session, identity, "verify", clips=0)
 
 
 def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""What a submission holds beside the rows of clips: scores of pairs of clips, and listening samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.pipeline.runs.audio_store import read_audio
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.submission.facts.check_sound import SOUND_DB
+from codec_superb.pipeline.submission.facts.fingerprint import distance, fingerprint, frames_of
+from codec_superb.pipeline.submission.samples import OPUS_RATE, coder_input, decoded, ogg_opus
+from codec_superb.pipeline.submission.schema import Sample
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow, PairRow
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
+from codec_superb.pipeline.verification.statement import Difference
+
+Sound = NDArray[np.float32]
+
+
+class ComparedPairs(NamedTuple):
+    """The pairs of one dataset."""
+
+    differences: tuple[Difference, ...]
+    """Of each probe and number the largest that does not pass."""
+    changes: Sequence[Mapping[str, Change]]
+    """What counts for the means, as of clips."""
+
+
+def compare_pairs(there: Iterable[KeptRow], here: Iterable[KeptRow], *, same: bool) -> ComparedPairs:
+    """Compare the pairs of probes of one dataset, submitted and found; frames are none.
+
+    ``same``: whether the sound of all clips is the submitted one to the last bit. Of a probe the same pairs must be
+    there. A score is compared as a number of a probe is, on the range of the scores that were found here.
+    """
+    submitted, found = _by_probe(there), _by_probe(here)
+    differences: list[Difference] = []
+    changes: list[Mapping[str, Change]] = []
+    for probe in sorted(submitted.keys() | found.keys()):
+        one, other = submitted.get(probe, {}), found.get(probe, {})
+        if one.keys() != other.keys():
+            common = len(one.keys() & other.keys())
+            differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
+            continue
+        # targets raised and the others lowered would leave the mean of all of them as it is
+        for side, target in product(("reference", "resynthesis", "enrol_clean"), (True, False)):
+            places = [place for place in sorted(other) if other[place].target == target]
+            both = [(getattr(one[place], side), getattr(other[place], side)) for place in places]
+            name = f"{probe}.pairs.{side}, {'targets' if target else 'others'}"
+            _compare_side(name, both, differences, changes, same=same)
+    return ComparedPairs(tuple(differences), changes)
+
+
+def _compare_side(
+    name: str,
+    both: Sequence[tuple[float | None, float | None]],
+    differences: list[Difference],
+    changes: list[Mapping[str, Change]],
+    *,
+    same: bool,
+) -> None:
+    numbers = [(one, other) for one, other in both if one is not None and other is not None]
+    if len(numbers) < sum(pair != (None, None) for pair in both):
+        differences.append(Difference(quantity=name, submitted="some without a score", found="others"))
+    if not numbers:
+        return
+    scores = [other for _, other in numbers]
+    scale = max(max(scores) - min(scores), 1.0)  # a few scores that are nearly alike have no range
+    allowed = (SAME_SOUND if same else OTHER_SOUND)["probe"].clip * scale
+    one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]))
+    if abs(other - one) > allowed:
+        differences.append(Difference(quantity=name, submitted=one, found=other, allowed=allowed))
+    elif not same:
+        changes += [{name: (one, other, scale)} for one, other in numbers]
+
+
+def _by_probe(rows: Iterable[KeptRow]) -> dict[str, dict[tuple[str, str, bool], PairRow]]:
+    pairs = sorted((row for row in rows if isinstance(row, PairRow)), key=lambda row: row.probe)
+    return {
+        probe: {(row.left, row.right, row.target): row for row in its}
+        for probe, its in groupby(pairs, key=lambda row: row.probe)
+    }
+
+
+def compare_samples(
+    samples: Sequence[Sample],
+    members: Mapping[str, bytes],
+    submitted: Mapping[str, ClipRow],
+    found: Mapping[str, ClipRow],
+    run: RunFolder,
+) -> tuple[Difference, ...]:
+    """Return the listening samples of one dataset that are not the sound of the codec that ran here.
+
+    ``submitted`` and ``found`` are rows by clip, the latter those of ``run``; a clip that failed here says nothing.
+    Of the same sound a sample is as far from it as the coder of samples takes it, of another one its levels are
+    compared.
+    """
+    differences = []
+    for sample in samples:
+        row = found[sample.clip]
+        if row.resynthesis_sha256 is None:
+            continue
+        audio = read_audio(run.audio_path(row.clip), row.resynthesis_sha256)
+        same = submitted[sample.clip].resynthesis_sha256 == row.resynthesis_sha256
+        apart = (_by_error if same else _by_levels)(audio, decoded(members[sample.resynthesis]))
+        limit = CODER_ERRORS if same else SOUND_DB
+        if apart > limit:
+            name = f"listening sample of {sample.clip}, {'errors of its coder' if same else 'dB of level'}"[:200]
+            differences.append(Difference(quantity=name, submitted=apart, found=float(same), allowed=limit))
+    return tuple(differences)
+
+
+CODER_ERRORS = 2.0
+"""Error of a sample, in errors that the coder of samples makes here: other versions of it make others of that size."""
+
+
+def _by_error(audio: tuple[Sound, int], heard: Sound) -> float:
+    """Return the energy of what ``heard`` adds to the sound, as a ratio of amplitudes to what the coder adds here."""
+    source, coded = coder_input(*audio), decoded(ogg_opus(*audio))
+    size = min(source.size, coded.size, heard.size)
+    own, its = (float(np.linalg.norm(sound[:size] - source[:size])) for sound in (coded, heard))
+    return its / max(own, 1e-4 * float(np.sqrt(size)))  # digital silence is coded without an error
+
+
+def _by_levels(audio: tuple[Sound, int], heard: Sound) -> float:
+    own = fingerprint(coder_input(*audio), OPUS_RATE)
+    return distance(own, fingerprint(heard, OPUS_RATE, frames_of(own)))
