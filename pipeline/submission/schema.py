@@ -69,7 +69,8 @@ class SubmittedDataset(Record):
     """How to cite the dataset."""
     spec_hash: Sha256
     """SHA-256 over format, card, manifest hash and condition of the run."""
-    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=100)
+    # 102 probes are shipped, and a submission may have tasks of its own beside them
+    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=200)
     """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
     """A stamp for each stage of the run, in the order in which they ran."""
