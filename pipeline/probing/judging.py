@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.interface import ScoringInput, Setting
+from codec_superb.applications.interface import ScoringInput, Setting, Terms
 from codec_superb.applications.probe import SIDES, Probe
 from codec_superb.applications.table import probe
 from codec_superb.applications.understanding.judging.judge import TextJudge
@@ -24,6 +24,8 @@ from codec_superb.pipeline.probing.reference_predictions import SHORT, alone
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 from codec_superb.record import Record
+
+_ANY = Terms()
 
 
 class JudgementLine(Record):
@@ -40,11 +42,12 @@ class JudgementLine(Record):
 class Judge:
     """A judge with what it has said."""
 
-    def __init__(self, judge: TextJudge, progress: Progress | None = None, *, anew: bool = False) -> None:
-        """``anew`` asks once more what is kept, each request once for all runs of the call."""
+    def __init__(self, judge: TextJudge, progress: Progress | None = None, terms: Terms = _ANY) -> None:
+        """By ``terms.anew`` what is kept is asked once more, each request once for all runs of the call."""
+        judge.terms = terms
         self._judge = judge
         self._progress = progress or SilentProgress()
-        self._anew = anew
+        self._anew = terms.anew
         self._fresh: set[str] = set()
 
     def settings(self, row: Probe) -> dict[str, Setting]:
@@ -59,7 +62,10 @@ class Judge:
         return self.ask(list(wanted(row, question)), row.label)
 
     def ask(self, requests: Sequence[Request], title: str) -> dict[str, str | PredictionFailed]:
-        """Return the replies by the key of the request. Raises ModelUnusable where the server is not there."""
+        """Return the replies by the key of the request.
+
+        Raises ModelUnusable where the server is not there, or the budget does not suffice.
+        """
         model = self._judge.model
         path = codec_superb_home() / "judgements" / f"{model_digest(model)[:SHORT]}.jsonl"
         by_key = {request.key: request for request in requests}
@@ -94,7 +100,7 @@ def is_judged(row: Probe) -> bool:
 
 
 def judge_of(
-    keys: Sequence[str], name: str, weights: Path | None, progress: Progress | None = None, *, anew: bool = False
+    keys: Sequence[str], name: str, weights: Path | None, progress: Progress | None = None, terms: Terms = _ANY
 ) -> Judge | None:
     """Return the judge for some probes, None where none of them is judged. Raises MissingModel."""
     judged = [key for key in keys if is_judged(probe(key))]
@@ -104,7 +110,7 @@ def judge_of(
         raise MissingModel(
             f"{judged[0]}: a judge reads its answers, and none is named: add --judge NAME (Python: judge=NAME)"
         )
-    return Judge(TextJudge(name, weights), progress, anew=anew)
+    return Judge(TextJudge(name, weights), progress, terms)
 
 
 def wanted(row: Probe, question: ScoringInput) -> Iterator[Request]:

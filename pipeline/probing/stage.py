@@ -123,7 +123,8 @@ def probe(
     here = with_clips(groups, choices)
     asked = prepare_all(here, weights)
     progress = progress or SilentProgress()
-    reader = judge_of([choice.probe for choice in here], judge, weights, progress, anew=overwrite)
+    terms = Terms(secrets.token_hex(8), overwrite, budget)
+    reader = judge_of([choice.probe for choice in here], judge, weights, progress, terms)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
@@ -131,7 +132,7 @@ def probe(
             stack.callback(reader.close)
         call = _Call(
             weights, device, overwrite, pool, progress,
-            Terms(secrets.token_hex(8), overwrite, budget), reader,
+            terms, reader,
         )  # fmt: skip
         for group in groups:
             for outcome in _probe_group(group, asked, call):

@@ -19,7 +19,8 @@ from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.text.endpoint_settings import read_settings
 from codec_superb.applications.text.sending import Clock, Refused, Sender
 from codec_superb.applications.understanding.chat import Chat
-from codec_superb.applications.understanding.chats.kept import keep, kept, paid, pay
+from codec_superb.applications.understanding.chats.kept import keep, kept
+from codec_superb.applications.understanding.chats.purse import Purse
 from codec_superb.applications.understanding.chats.requests_made import Request, answer_in, estimated, request_of
 from codec_superb.applications.understanding.chats.settings import ChatSettings
 from codec_superb.data_manifests.home import codec_superb_home
@@ -59,7 +60,7 @@ class EndpointChat(Chat):
         """Open the session."""
         self._sender = Sender(self.settings, self.clock)
         self._lock = threading.Lock()
-        self._spent: dict[str, float] = {}
+        self._purse = Purse(self.settings.model, self.settings.prices)
         self._busy: dict[str, threading.Lock] = {}
         self._ended: ModelUnusable | None = None
 
@@ -116,28 +117,22 @@ class EndpointChat(Chat):
             raise
 
     def _sent(self, request: Request, key: str, most: float) -> dict[str, Any]:
-        self._reserve(most)
+        """Send and keep. Raises ModelUnusable where nothing can be kept: others would be paid for nothing too."""
+        self._purse.promise(self.terms, most)
         cost = 0.0
         try:
-            begun = self.clock.now()
             try:
-                found = self._sender.send(request.method, request.body, sum(request.tokens))
-                answer = {"found": found, "seconds": round(self.clock.now() - begun, 3)}
-                cost = self._cost(found, request, most)
-            except Refused as error:
-                answer = {"refused": str(error)}
-            self._keep(key, answer, cost)
-            return answer
-        finally:
-            with self._lock:
-                self._spent[self.terms.command] += cost - most
-
-    def _keep(self, key: str, answer: dict[str, Any], cost: float) -> None:
-        """Store an answer and what it cost. Raises ModelUnusable: others would be paid for nothing too."""
-        try:
-            keep(key, answer)
-            if cost:
-                pay(self.terms.command, key, self.settings.model, cost)
+                begun = self.clock.now()
+                try:
+                    found = self._sender.send(request.method, request.body, sum(request.tokens))
+                    answer = {"found": found, "seconds": round(self.clock.now() - begun, 3)}
+                    cost = self._cost(found, request, most)
+                except Refused as error:
+                    answer = {"refused": str(error)}
+                keep(key, answer)
+                return answer
+            finally:
+                self._purse.settle(self.terms, key, most, cost)
         except OSError as error:
             raise ModelUnusable(
                 f"{self.settings.model}: an answer cannot be kept in {codec_superb_home() / 'chats'}: "
@@ -149,17 +144,3 @@ class EndpointChat(Chat):
             return float(answer_in(self.settings, found, request.tokens)[1]["cost"])
         except PredictionFailed:  # a filter's refusal may be charged
             return most
-
-    def _reserve(self, most: float) -> None:
-        """Count a request at its highest cost. Raises ModelUnusable where the budget does not suffice."""
-        terms = self.terms
-        with self._lock:
-            spent = self._spent.get(terms.command)
-            spent = paid(terms.command) if spent is None else spent
-            if terms.budget is not None and spent + most > terms.budget:
-                raise ModelUnusable(
-                    f"{self.settings.model}: {spent:.4f} of the budget of {terms.budget:g} "
-                    f"{self.settings.prices.currency} are spent or promised, and the next request may cost {most:.4f}; "
-                    "what is answered is kept: go on with the same command and another --budget"
-                )
-            self._spent[terms.command] = spent + most

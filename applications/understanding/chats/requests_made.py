@@ -12,14 +12,14 @@ import hashlib
 import io
 import json
 import wave
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Samples, Setting, Sound
 from codec_superb.applications.task_definitions.messages import Message
-from codec_superb.applications.understanding.chats.settings import ChatSettings
+from codec_superb.applications.understanding.chats.settings import ChatSettings, Prices
 
 RATE = 16_000
 _FULL_SCALE = 32_768.0
@@ -82,8 +82,7 @@ def request_of(settings: ChatSettings, sound: Sound) -> Request:
 
 def estimated(settings: ChatSettings, seconds: float, letters: int) -> tuple[int, int, int]:
     """Return the tokens of a request at most: text, sound, answer."""
-    text = 16 + -(-letters // _CHARACTERS_A_TOKEN)
-    return text, int(np.ceil(seconds * settings.audio_tokens_per_s)), settings.answer_tokens
+    return letters_to_tokens(letters), int(np.ceil(seconds * settings.audio_tokens_per_s)), settings.answer_tokens
 
 
 def _completion(settings: ChatSettings, messages: tuple[Message, ...], data: str) -> dict[str, Any]:
@@ -120,7 +119,28 @@ def _gemini(settings: ChatSettings, messages: tuple[Message, ...], data: str) ->
     return {"contents": turns, "generationConfig": dict(decoding), **told}
 
 
-def answer_in(settings: ChatSettings, found: Any, tokens: tuple[int, int, int]) -> tuple[str, dict[str, Setting]]:
+class Answering(Protocol):
+    """What must be known of a chat to read its answer."""
+
+    @property
+    def model(self) -> str:
+        """Its name, for messages."""
+
+    @property
+    def audio(self) -> str:
+        """Form of its sound, which tells the form of its answers."""
+
+    @property
+    def prices(self) -> Prices:
+        """What tokens cost."""
+
+
+def letters_to_tokens(letters: int) -> int:
+    """Return the tokens of a text at most."""
+    return 16 + -(-letters // _CHARACTERS_A_TOKEN)
+
+
+def answer_in(settings: Answering, found: Any, tokens: tuple[int, int, int]) -> tuple[str, dict[str, Setting]]:
     """Return the text of an answer, and its facts. Raises PredictionFailed for a filter's refusal or another form."""
     try:
         text, finish, usage, print_of = (_read_gemini if settings.audio == "gemini" else _read_completion)(found)

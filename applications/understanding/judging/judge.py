@@ -11,10 +11,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.interface import Model
-from codec_superb.applications.text.endpoint_settings import read_endpoint
+from codec_superb.applications.errors import MissingModel
+from codec_superb.applications.interface import Model, Terms
+from codec_superb.applications.text.endpoint_settings import EndpointSettings, read_settings
 from codec_superb.applications.text.sending import Sender
+from codec_superb.applications.understanding.chats.purse import Purse
+from codec_superb.applications.understanding.chats.requests_made import answer_in, letters_to_tokens
+from codec_superb.applications.understanding.chats.settings import Prices
 from codec_superb.applications.understanding.judging.roles import Request
 
 NAME = "judge"
@@ -23,15 +26,30 @@ MOST_TOKENS = 512
 _DATED = re.compile(r"20\d\d-?\d\d-?\d\d")
 
 
+class JudgeSettings(EndpointSettings):
+    """The file, checked."""
+
+    prices: Prices = Prices()
+
+    @property
+    def audio(self) -> str:
+        """The form of OpenAI; a judge hears nothing."""
+        return "input_audio"
+
+
 class TextJudge:
     """Asks a server each question by itself."""
 
+    terms = Terms()
+    """What the user said of the command: the money that it may spend."""
+
     def __init__(self, variant: str, weights: Path | None = None) -> None:
         """Read the configuration; ask nothing. Raises MissingModel."""
-        self.settings = read_endpoint(NAME, variant, weights)
+        self.settings = read_settings(JudgeSettings, NAME, variant, weights)
         if self.settings.api != "openai":
             raise MissingModel(f"{NAME}:{variant}: expected api: openai, got {self.settings.api}; correct it")
         self._sender = Sender(self.settings)
+        self._purse = Purse(self.settings.model, self.settings.prices)
 
     @property
     def model(self) -> Model:
@@ -43,7 +61,8 @@ class TextJudge:
     def reply(self, request: Request) -> str:
         """Return the reply to a request.
 
-        Raises PredictionFailed where there is none to this request; ModelUnusable where the server is not there.
+        Raises PredictionFailed where there is none to this request; ModelUnusable where the server is not there, or the
+        budget does not suffice.
         """
         body: dict[str, Any] = {
             "model": self.settings.model,
@@ -53,13 +72,19 @@ class TextJudge:
             "max_tokens": MOST_TOKENS,
             "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.text}],
         }
+        tokens = letters_to_tokens(len(request.system) + len(request.text)), 0, MOST_TOKENS
+        most = cost = self.settings.prices.cost(*tokens)
+        self._purse.promise(self.terms, most)
+        sent = False
         try:
-            content = self._sender.send("", body)["choices"][0]["message"]["content"]
-        except (KeyError, TypeError, IndexError) as error:
-            raise PredictionFailed(f"{self.settings.model}: expected a chat completion, got another answer") from error
-        if not isinstance(content, str):
-            raise PredictionFailed(f"{self.settings.model}: expected a text, got {type(content).__name__}")
-        return content
+            found = self._sender.send("", body)
+            sent = True
+            text, facts = answer_in(self.settings, found, tokens)
+            cost = float(facts["cost"])
+            return text
+        finally:
+            # what cannot be read may be charged
+            self._purse.settle(self.terms, request.key, most, cost if sent else 0.0)
 
     def close(self) -> None:
         """Close the connection."""

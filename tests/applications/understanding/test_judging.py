@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from support.applications.model_server import Asked, ModelServer, model_server, ok
 
-from codec_superb.applications.interface import Item, ScoringInput
+from codec_superb.applications.errors import ModelUnusable
+from codec_superb.applications.interface import Item, ScoringInput, Terms
 from codec_superb.applications.task_definitions.definition import Use
 from codec_superb.applications.understanding.cases import Case, Compared, Scored, Verdict
+from codec_superb.applications.understanding.chats.kept import paid, pay
 from codec_superb.applications.understanding.judging import reading
 from codec_superb.applications.understanding.judging.agreement import agreement, kappa, trial_requests
 from codec_superb.applications.understanding.judging.judge import TextJudge
@@ -100,7 +102,7 @@ def test_a_task_is_judged_once(server: ModelServer, tmp_path: Path) -> None:
         key: str(reply) for key, reply in replies.items()
     }
     assert len(server.asked) == 5  # the refused one again
-    anew = Judge(TextJudge(server.configure(tmp_path, model="toy-2026-01-02")), anew=True)
+    anew = Judge(TextJudge(server.configure(tmp_path, model="toy-2026-01-02")), terms=Terms(anew=True))
     assert anew.judgements(row, question).keys() == anew.judgements(row, question).keys() == replies.keys()
     assert len(server.asked) == 10  # all four, then the refused one
     elsewhere = TextJudge(server.configure(tmp_path, model="toy-2026-01-02", url="http://127.0.0.1:9/v1"))
@@ -113,6 +115,21 @@ def test_a_task_is_judged_once(server: ModelServer, tmp_path: Path) -> None:
     told = judge.settings(row)
     assert told["judge"] == "judge:toy-2026-01-02"
     assert (told["judge_orders"], told["judge_times"]) == (1, 1)
+
+
+def test_judges_and_chats_share_a_budget(server: ModelServer, tmp_path: Path) -> None:
+    """No request that might exceed it is sent; what is judged is kept, and a broken answer costs the most."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 2}
+    answers = iter([{"choices": [{"message": {"content": "[[yes]]"}}], "usage": usage}, {"choices": []}])
+    server.answer = lambda _: ok(next(answers))
+    judge = TextJudge(server.configure(tmp_path, retries=0, prices={"answer": 1e6}))
+    pay("call", "a chat's", "chat", 5.0)
+    asked = Judge(judge, terms=Terms("call", budget=5.0 + 2.0 + 512.0 + 511.0))
+    with pytest.raises(ModelUnusable, match=r"519\.0000 of the budget of 1030 USD are spent or promised.* 512\.0000"):
+        asked.ask(trial_requests()[:3], "three")
+    assert (len(server.asked), paid("call")) == (2, 5.0 + 2.0 + 512.0)
+    server.answer = lambda _: ok({"choices": [{"message": {"content": "[[no]]"}}]})
+    assert list(Judge(judge).ask(trial_requests()[:3], "three").values()) == ["[[yes]]", "[[no]]", "[[no]]"]
 
 
 def test_half_a_letter_of_a_judge_costs_its_answer(server: ModelServer, tmp_path: Path) -> None:
