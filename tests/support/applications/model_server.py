@@ -31,6 +31,8 @@ class ModelServer:
 
     url: str = ""
     answer: Callable[[Asked], tuple[int, dict[str, str], bytes]] = lambda _: (500, {}, b"")
+    between: Callable[[], None] | None = None
+    """Called before each byte of an answer, which is then sent by itself."""
     asked: list[Asked] = field(default_factory=list)
 
     def configure(self, folder: Path, **settings: Any) -> str:
@@ -63,7 +65,13 @@ def model_server() -> Iterator[ModelServer]:
             for name, value in ({"Content-Length": str(len(content))} | headers).items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            if server.between is None:
+                self.wfile.write(content)
+            else:
+                with suppress(OSError):  # nobody waits for it
+                    for place in range(len(content)):
+                        server.between()
+                        self.wfile.write(content[place : place + 1])
             self.close_connection = "Content-Length" in headers
 
         def finish(self) -> None:

@@ -196,6 +196,19 @@ def test_what_a_fault_costs(
     assert not any(KEY.encode() in content for content in files)
 
 
+def test_an_answer_that_trickles_in_is_not_waited_for(server: ModelServer, tmp_path: Path) -> None:
+    """Each byte comes within ``timeout_s``, the whole answer does not."""
+    server.answer = lambda _: said("a dog")
+    time = FakeTime()
+    server.between = lambda: time.sleep(5.0)
+    chat = opened(server, tmp_path, time, timeout_s=30.0, retries=1)
+    (found,) = chat.predict([sound()])
+    assert re.search("the answer takes longer than 30 s", str(found))
+    assert len(server.asked) == 2
+    server.between = None
+    assert chat.predict([sound()]) == ["a dog"]
+
+
 @pytest.mark.parametrize(("status", "asked"), [(503, 7), (401, 1)])
 def test_a_server_that_is_away_is_waited_for_once(server: ModelServer, tmp_path: Path, status: int, asked: int) -> None:
     """The rest of a batch ends with it, but for what is kept; the next batch may try again."""
