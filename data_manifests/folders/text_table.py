@@ -38,7 +38,8 @@ class TextTable:
         self.collections: Mapping[str, str] = {}
         self._clips: dict[str, Clip] = {}
         for number, (where, row) in enumerate(_rows(path), start=1):
-            clip = _clip(path, row, str(row.get("id") or number), where)
+            name = row.get("id")
+            clip = _clip(path, row, str(number if name is None or name == "" else name), where)  # an id may be 0
             if clip.id in self._clips:
                 raise ManifestError(f"{where}: expected another id, got {clip.id!r} twice; leave one of the rows")
             self._clips[clip.id] = clip

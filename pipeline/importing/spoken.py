@@ -59,9 +59,9 @@ class Maker(Record):
     command: tuple[str, ...]
     """Program and arguments, with ``{text}``, ``{out}``, ``{language}`` and ``{sound}`` where they stand."""
     label: str
+    """Label of the dataset whose text is spoken."""
     language: str | None = None
     """Of the texts, where it was given."""
-    """Label of the dataset whose text is spoken."""
     dataset: str
     manifest_hash: str
     made: str

@@ -137,6 +137,13 @@ def test_a_table_of_texts_is_spoken(data: Path) -> None:
     assert {clip: out.clip(clip).labels.language for clip in out.clip_ids()} == {"a/b.wav": "fr", "c.wav": None}
 
 
+def test_ids_of_a_table_may_begin_with_0(data: Path) -> None:
+    """Number 0 is an id; a row without one has its own number."""
+    rows = [{"id": number, "text": text} for number, text in ((0, "one"), (1, "two"), (None, "three"))]
+    speak(write_table(data.parent / "texts.parquet", rows))
+    assert list(open_dataset(data.parent / "out").clip_ids()) == ["0.wav", "1.wav", "3.wav"]
+
+
 def test_a_text_of_another_language_says_so(data: Path) -> None:
     """``extra:target_text`` is spoken in ``extra:target_language``."""
     with (data / "labels.csv").open("w", newline="") as file:
