@@ -122,13 +122,7 @@ class EndpointChat(Chat):
         cost = 0.0
         try:
             try:
-                begun = self.clock.now()
-                try:
-                    found = self._sender.send(request.method, request.body, sum(request.tokens))
-                    answer = {"found": found, "seconds": round(self.clock.now() - begun, 3)}
-                    cost = self._cost(found, request, most)
-                except Refused as error:
-                    answer = {"refused": str(error)}
+                answer, cost = self._answered(request, most)
                 keep(key, answer)
                 return answer
             finally:
@@ -139,8 +133,15 @@ class EndpointChat(Chat):
                 f"{error.strerror}; free space, or let it be written, and run it again"
             ) from error
 
-    def _cost(self, found: Any, request: Request, most: float) -> float:
+    def _answered(self, request: Request, most: float) -> tuple[dict[str, Any], float]:
+        """Return the server's answer in the form that is kept, and what it did cost."""
+        begun = self.clock.now()
         try:
-            return float(answer_in(self.settings, found, request.tokens)[1]["cost"])
+            found = self._sender.send(request.method, request.body, sum(request.tokens))
+        except Refused as error:
+            return {"refused": str(error)}, 0.0
+        answer = {"found": found, "seconds": round(self.clock.now() - begun, 3)}
+        try:
+            return answer, float(answer_in(self.settings, found, request.tokens)[1]["cost"])
         except PredictionFailed:  # a filter's refusal may be charged
-            return most
+            return answer, most

@@ -44,14 +44,17 @@ def pay(command: str, key: str, model: str, cost: float) -> None:
         os.close(descriptor)
 
 
-def paid(command: str) -> float:
-    """Return the sum of what a command has paid."""
+def paid(command: str, offset: int = 0) -> tuple[float, int]:
+    """Return the sum of what a command has paid by the ledger's lines from byte ``offset`` on, and their end."""
     try:
-        lines = (codec_superb_home() / "chats" / "spent.jsonl").read_text().splitlines()
+        with (codec_superb_home() / "chats" / "spent.jsonl").open("rb") as ledger:
+            ledger.seek(offset)
+            content = ledger.read()
     except FileNotFoundError:
-        return 0.0
-    mark = json.dumps(command)
-    return float(sum(json.loads(line)["cost"] for line in lines if mark in line and line.endswith("}")))
+        return 0.0, offset
+    mark = json.dumps(command).encode()
+    lines = (line for line in content.splitlines() if mark in line and line.endswith(b"}"))
+    return float(sum(json.loads(line)["cost"] for line in lines)), offset + len(content)
 
 
 def _place(key: str) -> Path:

@@ -17,13 +17,13 @@ class Purse:
         """``model`` is named in messages and in the ledger."""
         self._model, self._prices = model, prices
         self._lock = threading.Lock()
-        self._promised = 0.0
+        self._promised = self._paid = 0.0
+        self._command, self._read_to = "", 0
 
     def promise(self, terms: Terms, most: float) -> None:
         """Count a request at its highest cost. Raises ModelUnusable where the budget does not suffice."""
         with self._lock:
-            # the ledger is read each time: a chat in a worker process and a judge here pay out of one budget
-            spent = 0.0 if terms.budget is None else paid(terms.command) + self._promised
+            spent = 0.0 if terms.budget is None else self._spent(terms.command) + self._promised
             if terms.budget is not None and spent + most > terms.budget:
                 raise ModelUnusable(
                     f"{self._model}: {spent:.4f} of the budget of {terms.budget:g} {self._prices.currency} are spent "
@@ -38,3 +38,11 @@ class Purse:
             self._promised -= most
             if cost:
                 pay(terms.command, key, self._model, cost)
+
+    def _spent(self, command: str) -> float:
+        """Read what is new in the ledger: a chat in a worker process and a judge elsewhere pay out of one budget."""
+        if command != self._command:
+            self._command, self._paid, self._read_to = command, 0.0, 0
+        more, self._read_to = paid(command, self._read_to)
+        self._paid += more
+        return self._paid

@@ -73,18 +73,16 @@ class TextJudge:
             "messages": [{"role": "system", "content": request.system}, {"role": "user", "content": request.text}],
         }
         tokens = letters_to_tokens(len(request.system) + len(request.text)), 0, MOST_TOKENS
-        most = cost = self.settings.prices.cost(*tokens)
+        most, cost = self.settings.prices.cost(*tokens), 0.0
         self._purse.promise(self.terms, most)
-        sent = False
         try:
             found = self._sender.send("", body)
-            sent = True
+            cost = most  # what cannot be read may be charged
             text, facts = answer_in(self.settings, found, tokens)
             cost = float(facts["cost"])
             return text
         finally:
-            # what cannot be read may be charged
-            self._purse.settle(self.terms, request.key, most, cost if sent else 0.0)
+            self._purse.settle(self.terms, request.key, most, cost)
 
     def close(self) -> None:
         """Close the connection."""

@@ -127,7 +127,7 @@ def test_judges_and_chats_share_a_budget(server: ModelServer, tmp_path: Path) ->
     asked = Judge(judge, terms=Terms("call", budget=5.0 + 2.0 + 512.0 + 511.0))
     with pytest.raises(ModelUnusable, match=r"519\.0000 of the budget of 1030 USD are spent or promised.* 512\.0000"):
         asked.ask(trial_requests()[:3], "three")
-    assert (len(server.asked), paid("call")) == (2, 5.0 + 2.0 + 512.0)
+    assert (len(server.asked), paid("call")[0]) == (2, 5.0 + 2.0 + 512.0)
     server.answer = lambda _: ok({"choices": [{"message": {"content": "[[no]]"}}]})
     assert list(Judge(judge).ask(trial_requests()[:3], "three").values()) == ["[[yes]]", "[[no]]", "[[no]]"]
 

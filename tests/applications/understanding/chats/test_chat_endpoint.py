@@ -22,6 +22,8 @@ from codec_superb.applications.text import sending
 from codec_superb.applications.text.sending import Clock, rate_hold, retry_after
 from codec_superb.applications.understanding.chats import kept
 from codec_superb.applications.understanding.chats.endpoint import EndpointChat
+from codec_superb.applications.understanding.chats.purse import Purse
+from codec_superb.applications.understanding.chats.settings import Prices
 from codec_superb.pipeline.probing.clip import checked_answer
 from codec_superb.pipeline.probing.predictions import needs_prediction
 
@@ -244,7 +246,7 @@ def test_impossible_counts_are_estimated(server: ModelServer, tmp_path: Path, us
     assert isinstance(found, Reply)
     assert (found, found.facts["tokens_answer"], found.facts["finish"]) == ("a dog", 2, "stop")
     assert found.facts["tokens_estimated"]
-    assert kept.paid("one") == 2
+    assert kept.paid("one")[0] == 2
 
 
 def test_an_endless_count_costs_the_most_and_is_kept(server: ModelServer, tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_an_endless_count_costs_the_most_and_is_kept(server: ModelServer, tmp_pa
     for _ in range(2):
         (found,) = chat.predict([sound()])
         assert isinstance(found, PredictionFailed)
-    assert (len(server.asked), kept.paid("one")) == (1, 3)
+    assert (len(server.asked), kept.paid("one")[0]) == (1, 3)
 
 
 @pytest.mark.parametrize("key", ["two words", "broken\nX: y", "s3cret\u2026"])
@@ -302,7 +304,7 @@ def test_a_budget_ends_the_run_where_it_can_go_on(server: ModelServer, tmp_path:
     found = chat.predict([sound(number) for number in range(5)])
     assert [str(answer)[:1] for answer in found].count("x") == len(server.asked) == 2
     assert sum(isinstance(answer, ModelUnusable) for answer in found) == 3
-    assert kept.paid("one") == 6.0
+    assert kept.paid("one")[0] == 6.0
     again = opened(server, tmp_path, **settings)
     again.terms = Terms("two", budget=9.0)
     assert [str(answer) for answer in again.predict([sound(number) for number in range(5)])] == ["x"] * 5
@@ -329,7 +331,7 @@ def test_a_line_of_the_ledger_that_was_cut_off_stands_alone(tmp_path: Path) -> N
     ledger.write_bytes(ledger.read_bytes()[:-9])
     kept.pay("one", "b", "toy", 2.0)
     kept.pay("one", "c", "toy", 4.0)
-    assert kept.paid("one") == 6.0
+    assert kept.paid("one")[0] == 6.0
 
 
 def test_identity_and_configuration(server: ModelServer, tmp_path: Path) -> None:
@@ -350,3 +352,16 @@ def test_the_guard_holds() -> None:
     """No test of this folder reaches beyond loopback."""
     with pytest.raises(pytest.fail.Exception, match="reaches for"), socket.socket() as probe:
         probe.connect(("192.0.2.1", 80))
+
+
+def test_what_others_pay_is_counted_on(tmp_path: Path) -> None:
+    """A chat and a judge of one command, each in a process, see what the other paid; another command does not."""
+    purse, terms = Purse("toy", Prices()), Terms("one", budget=6.0)
+    for cost in (1.0, 2.0):
+        purse.promise(terms, 3.0)
+        purse.settle(terms, "key", 3.0, cost)
+    kept.pay("one", "other", "judge", 2.0)
+    with pytest.raises(ModelUnusable, match=r"5\.0000 of the budget of 6 USD"):
+        purse.promise(terms, 1.5)
+    purse.promise(Terms("two", budget=6.0), 6.0)
+    assert (tmp_path / "home" / "chats" / "spent.jsonl").is_file()
