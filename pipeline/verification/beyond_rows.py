@@ -95,14 +95,15 @@ def compare_samples(
 ) -> tuple[Difference, ...]:
     """Return the listening samples of one dataset that are not the sound of the codec that ran here.
 
-    ``submitted`` and ``found`` are rows by clip, the latter those of ``run``; a clip that failed here says nothing.
+    ``submitted`` and ``found`` are rows by clip, the latter those of ``run``; a clip that failed here, or has no row,
+    says nothing.
     Of the same sound a sample is as far from it as the coder of samples takes it, of another one its levels are
     compared.
     """
     differences = []
     for sample in samples:
-        row = found[sample.clip]
-        if row.resynthesis_sha256 is None:
+        row = found.get(sample.clip)
+        if row is None or row.resynthesis_sha256 is None:
             continue
         audio = read_audio(run.audio_path(row.clip), row.resynthesis_sha256)
         same = submitted[sample.clip].resynthesis_sha256 == row.resynthesis_sha256

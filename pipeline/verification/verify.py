@@ -152,7 +152,8 @@ def _compare(
 ) -> list[Compared]:
     """Compare the drawn clips of a dataset; those that fail here alone go to ``failures``."""
     exact = is_exact(opened.submission.codec, dataset.provenance, made.stamps[dataset.name])
-    rows = (row for row in opened.rows if row.dataset == dataset.name and row.clip in set(drawn))
+    chosen = set(drawn)
+    rows = (row for row in opened.rows if row.dataset == dataset.name and row.clip in chosen)
     compared = []
     for row in sorted(rows, key=lambda row: row.clip):
         if (here := made.rows.get((row.dataset, row.clip))) is None:
@@ -198,16 +199,14 @@ def _refuse_untold(card: Card, clips: Sequence[ClipVerdict]) -> None:
 def _dataset(
     opened: OpenedSubmission, dataset: SubmittedDataset, compared: Sequence[Compared], made: Made
 ) -> DatasetVerdict:
-    name, run = dataset.name, made.folders[dataset.name]
-    there = [pair for pair in opened.pairs if (pair.dataset, pair.probe in made.probes[name]) == (name, True)]
-    here = [pair for pair in run.pairs() if pair.probe in made.probes[name]]
+    name, run, probes = dataset.name, made.folders[dataset.name], made.probes[dataset.name]
+    there = [pair for pair in opened.pairs if pair.dataset == name and pair.probe in probes]
+    here = [pair for pair in run.pairs() if pair.probe in probes]
     pairs = compare_pairs(there, here, same=all(of.verdict.same_sound for of in compared))
     samples = [sample for sample in opened.submission.samples if sample.dataset == name]
     differences = (
         *drifts([*(of.changes for of in compared), *pairs.changes]), *pairs.differences,
-        *compare_samples(
-            samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run
-        ),
+        *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run),
     )  # fmt: skip
     return DatasetVerdict(
         name=name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=differences[:DIFFERENCES],
