@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.indexers.described import Row, described_row, fill, option
 from codec_superb.data_manifests.indexers.listing import IndexRequest
-from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_lines, read_rows
+from codec_superb.data_manifests.indexers.tables import expect_type, json_row, read_json, read_lines, read_rows
 
 _WORDS = "words"
 _COMMENT = ";;"  # of NIST's stm files
@@ -87,7 +86,7 @@ def read_table(request: IndexRequest, path: Path, header: tuple[str, ...]) -> It
             yield f"{path}, item {number}", expect_type(row, dict, path, f"item {number}")
     elif path.suffix == ".jsonl":
         for number, line in read_lines(path):
-            yield f"{path} line {number}", _object(line, f"{path} line {number}")
+            yield f"{path} line {number}", json_row(line, f"{path} line {number}")
     else:
         delimiter = (option(request, "delimiter") or ("\t" if path.suffix in {".tsv", ".txt"} else ",",))[0]
         if delimiter == _WORDS:
@@ -105,13 +104,3 @@ def _words(path: Path, header: tuple[str, ...]) -> Iterator[tuple[str, Row]]:
         if len(cells) != len(header):
             raise LayoutError(f"{path} line {number}: expected {len(header)} fields, got {len(cells)}")
         yield f"{path} line {number}", dict(zip(header, cells, strict=True))
-
-
-def _object(line: str, where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise LayoutError(f"{where}: no JSON; download the file again") from error
-    if not isinstance(row, dict):
-        raise LayoutError(f"{where}: expected an object, got {line[:60]!r}")
-    return row

@@ -56,6 +56,21 @@ def read_json(path: Path) -> Any:
             raise LayoutError(f"{path} line {error.lineno}: no JSON: {error.msg}") from error
 
 
+def json_row(line: str, where: str, columns: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the object on a line of JSON. Raises LayoutError, which begins with ``where``, for anything else.
+
+    ``columns`` are named in the error.
+    """
+    try:
+        row = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise LayoutError(f"{where}: no JSON; download the file again") from error
+    if not isinstance(row, dict):
+        wanted = f" with {', '.join(columns)}" if columns else ""
+        raise LayoutError(f"{where}: expected an object{wanted}, got {line[:60]!r}")
+    return row
+
+
 def expect_type(value: object, kind: type, path: Path, what: str) -> Any:
     """Return ``value`` if it is a ``kind``. Raises LayoutError naming the file and ``what`` otherwise."""
     if not isinstance(value, kind):

@@ -6,7 +6,6 @@ or all tables in a folder of that name, at any depth: version 1 has a file a tas
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.data_manifests.errors import LayoutError
+from codec_superb.data_manifests.indexers.tables import json_row
 
 Row = dict[str, Any]
 
@@ -110,12 +110,7 @@ def _json_lines(path: Path, columns: tuple[str, ...]) -> Iterator[Row]:
 
 
 def _object(line: str, columns: tuple[str, ...], where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise LayoutError(f"{where}: no JSON; download the file again") from error
-    if not isinstance(row, dict):
-        raise LayoutError(f"{where}: expected an object with {', '.join(columns)}, got {line[:60]!r}")
+    row = json_row(line, where, columns)
     check_columns(row, columns, where)
     return row
 
