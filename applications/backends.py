@@ -91,6 +91,11 @@ _ROWS = (
         packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en", paper=_WHISPER,
     ),
     BackendEntry(
+        "faster-whisper-frames", ("frames",), f"{_ROOT}.embed.whisper_frames:WhisperFrames", "probes",
+        "Whisper's encoder on CTranslate2, windows of 8 s; tiny.en comes from a package file",
+        packages=("faster_whisper",), model="whisper-tiny.en", paper=_WHISPER,
+    ),
+    BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
         "the original Whisper, any size; the paper's is large",
         packages=("whisper", "torch", "whisper_normalizer"), paper=_WHISPER,
@@ -270,6 +275,16 @@ _ROWS = (
         "cascade", ("chat",), f"{_ROOT}.understanding.cascade:Cascade", "probes",
         "a recogniser, then the option closest in meaning; offline; reads no question; cascade:yamnet tags sounds",
         packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
+        "tiny", ("chat",), f"{_ROOT}.xares.chat:XaresChat", "xares",
+        "a decoder of 0.4 million weights, trained here on frames of Whisper's encoder; answers what it was trained on",
+        packages=("torch", "transformers", "peft", "accelerate", "faster_whisper"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
+        "xares", ("chat",), f"{_ROOT}.xares.chat:XaresChat", "xares",
+        "the same with any encoder of frames, or a codec's latents: xares:codec-frames:NAME,decoder=tiny,seed=1",
+        packages=("torch", "transformers", "peft", "accelerate"),
     ),
     BackendEntry(
         "transformers-chat", ("chat",), f"{_ROOT}.understanding.chats.transformers_chat:TransformersChat",

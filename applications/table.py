@@ -262,7 +262,7 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     **grouped(_TASKS),
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
-BENCHMARKS = frozenset({"mseb", "understanding"})
+BENCHMARKS = frozenset({"mseb", "understanding", "xares"})
 """Applications whose tasks need different datasets; ``NAME.GROUP`` is one of their groups."""
 
 

@@ -19,6 +19,7 @@ import tokenizers
 from faster_whisper.feature_extractor import FeatureExtractor
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
+from numpy.typing import NDArray
 
 from codec_superb.applications.asr import whisper_decoding
 from codec_superb.applications.asr.checkpoints import is_marked_random, is_path_or_repository
@@ -126,8 +127,7 @@ class FasterWhisper(Backend):
         # Whisper was trained on windows of exactly 30 s (Radford et al. 2022).
         padded = np.zeros(whisper_decoding.WINDOW, np.float32)
         padded[: part.size] = part
-        features = ctranslate2.StorageView.from_array(np.ascontiguousarray(self._features(padded, padding=0)[None]))
-        encoded = self._model.encode(features)
+        encoded = self._encoded(padded)
         tokenizer = self._tokenizer(encoded, item)
         prompt = [*tokenizer.sot_sequence, tokenizer.no_timestamps]
         (result,) = self._model.generate(
@@ -140,6 +140,18 @@ class FasterWhisper(Backend):
             suppress_tokens=self._suppressed,
         )
         return Decoded(encoded, tokenizer, result.sequences_ids[0])
+
+    def encode(self, samples: Samples) -> NDArray[np.float32]:
+        """Return what the encoder makes of samples as they are, ``(frames, dimensions)``; the model is loaded."""
+        view = self._encoded(samples)
+        # from a graphics card it goes through the memory of the host
+        here = view.to_device(ctranslate2.Device.cpu) if view.device != "cpu" else view
+        encoded: NDArray[np.float32] = np.array(here, np.float32)[0]
+        return encoded
+
+    def _encoded(self, samples: Samples) -> Any:
+        features = np.ascontiguousarray(self._features(samples, padding=0)[None])
+        return self._model.encode(ctranslate2.StorageView.from_array(features))
 
     def _tokenizer(self, encoded: Any, item: Item) -> Tokenizer:
         """Return the tokenizer with the prompt for the clip's language."""

@@ -16,12 +16,12 @@ DEFAULT = "default"
 """Family whose prompt serves chats without one of their own."""
 GROUPS = (
     "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
-    "tts", "voice_cloning", "spoken_answer", "language", "other",
+    "tts", "voice_cloning", "spoken_answer", "language", "xares", "other",
 )  # fmt: skip
 """What ``--application understanding.GROUP`` takes: the published categories, language, and the rest."""
 Group = Literal[
     "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
-    "tts", "voice_cloning", "spoken_answer", "language", "other",
+    "tts", "voice_cloning", "spoken_answer", "language", "xares", "other",
 ]  # fmt: skip
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
 Text = Annotated[str, Field(min_length=1, max_length=65_536)]

@@ -49,6 +49,15 @@ def kept(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
     return 100.0 * _ratio(weights @ evidence.values[field_name], weights @ evidence.values["asked"])
 
 
+def inverse_error_rate(evidence: Evidence, weights: Floats) -> Floats:
+    """100 less the errors in percent of the labels' units (words, or else characters), 0 at least: iWER and iCER."""
+    values = evidence.values
+    errors = values["substitutions"] + values["deletions"] + values["insertions"]
+    rate = _ratio(weights @ errors, weights @ (values["words"] + values["characters"]))
+    result: Floats = np.maximum(0.0, 100.0 * (1.0 - rate))
+    return result
+
+
 def all_kept(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
     """Percent of answers that keep every instruction."""
     whole = evidence.values[field_name] >= evidence.values["asked"]

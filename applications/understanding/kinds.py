@@ -162,5 +162,29 @@ KINDS: dict[str, Kind] = {
         ),
     ),
 }  # fmt: skip
+KINDS["iwer"] = replace(
+    KINDS["edits"],
+    rows=(
+        _Row(
+            "iwer_pct",
+            "1 − word error rate",
+            "100 less the errors over the words of all labels in percent, 0 at least.",
+            f"{_HERE}:inverse_error_rate",
+            per="words",
+        ),
+    ),
+)
+KINDS["icer"] = replace(
+    KINDS["edits"],
+    rows=(
+        _Row(
+            "icer_pct",
+            "1 − character error rate",
+            "As above, over characters, of which a space is one.",
+            f"{_HERE}:inverse_error_rate",
+            per="characters",
+        ),
+    ),
+)
 KINDS["characters"] = replace(KINDS["edits"], rows=KINDS["edits"].rows[::-1])
 """The same numbers; the character error rate stands for the task."""

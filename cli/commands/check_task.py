@@ -59,8 +59,8 @@ def command(
 
 
 def _item(dataset: str, clip: str | None) -> Item:
+    from codec_superb.applications.clips import item_of
     from codec_superb.data_manifests import open_dataset
-    from codec_superb.pipeline.probing.clip import item_of
 
     found = open_dataset(dataset)
     ids = list(found.clip_ids())

@@ -8,12 +8,16 @@ spelling word of a letter (ICAO). Two sets of clips are taken:
 - English words, each with four words of its own kind to choose from, of which it is one;
 - announcements that all five packages have and that last at least :data:`SECONDS` in each, the shortest in English:
   equal contents, so that nothing but the language (and with it the voice) tells the five apart.
+
+The split ``training`` is the shortest of the other announcements, from :data:`TRAINING_SECONDS` on: sound for models
+that are then tried on those above.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
@@ -28,6 +32,7 @@ _LICENCES = {"ru": "CC-BY-3.0"}
 """Where a package's own file ``copyright`` states another than the manifest's."""
 OF_A_LANGUAGE = 30
 SECONDS = 1.5
+TRAINING, OF_A_LANGUAGE_IN_TRAINING, TRAINING_SECONDS = "training", 130, 1.0
 CHOICES = 4
 QUESTION = "Which of these words is said?"
 _MEMBER = re.compile(r"usr/share/asterisk/sounds/(\w+)/([\w./-]+)\.wav")
@@ -79,6 +84,12 @@ def find(request: IndexRequest) -> Listing:
     """
     packages = {language: _read(request.root, language) for language in LANGUAGES}
     listing = Listing(request.store)
+    of_language = {language: recordings for language, (recordings, _) in packages.items()}
+    tried = announcements(of_language)
+    if TRAINING in request.partition.splits:
+        others = announcements(of_language, OF_A_LANGUAGE_IN_TRAINING, TRAINING_SECONDS, besides=tried)
+        _store_announcements(listing, others, packages)
+        return listing
     english, voice = packages["en"]
     known = words()
     if missing := sorted(known.keys() - english.keys()):
@@ -89,27 +100,30 @@ def find(request: IndexRequest) -> Listing:
             question=QUESTION, choices=choices_of(kind, word), answers=(word,),
         )  # fmt: skip
         _store(listing, f"words/{kind}/{word.lower()}", english[name], labels)
-    for name in announcements({language: recordings for language, (recordings, _) in packages.items()}):
-        for language, (recordings, speaker) in packages.items():
-            labels = ManifestLabels(
-                language=language, speaker=speaker, extra={"announcement": name, "language_name": LANGUAGES[language]}
-            )
-            _store(listing, f"languages/{language}/{name}", recordings[name], labels)
+    _store_announcements(listing, tried, packages)
     return listing
 
 
-def announcements(packages: dict[str, _Recordings]) -> list[str]:
-    """Return the names of the prompts that are taken of each language. Raises LayoutError where there are too few."""
-    shared = set.intersection(*(set(recordings) for recordings in packages.values()))
+def announcements(
+    packages: dict[str, _Recordings],
+    count: int = OF_A_LANGUAGE,
+    seconds: float = SECONDS,
+    besides: Sequence[str] = (),
+) -> list[str]:
+    """Return the names of the prompts that are taken of each language, none of ``besides``.
+
+    Raises LayoutError where there are too few.
+    """
+    shared = set.intersection(*(set(recordings) for recordings in packages.values())).difference(besides)
     there = [name for name in sorted(shared) if not name.startswith(_SINGLE)]
     lasting = [
         (_seconds(packages["en"][name]), name)
         for name in there
-        if all(_seconds(of[name]) >= SECONDS for of in packages.values())
+        if all(_seconds(of[name]) >= seconds for of in packages.values())
     ]
-    if len(lasting) < OF_A_LANGUAGE:
-        raise LayoutError(f"expected {OF_A_LANGUAGE} announcements that all packages have, got {len(lasting)}")
-    return sorted(name for _, name in sorted(lasting)[:OF_A_LANGUAGE])
+    if len(lasting) < count:
+        raise LayoutError(f"expected {count} announcements that all packages have, got {len(lasting)}")
+    return sorted(name for _, name in sorted(lasting)[:count])
 
 
 def _read(root: Path, language: str) -> tuple[_Recordings, str]:
@@ -132,6 +146,15 @@ def _seconds(content: bytes) -> float:
         return float(soundfile.info(io.BytesIO(content)).duration)
     except soundfile.LibsndfileError:
         return 0.0
+
+
+def _store_announcements(listing: Listing, names: Sequence[str], packages: dict[str, tuple[_Recordings, str]]) -> None:
+    for name in names:
+        for language, (recordings, speaker) in packages.items():
+            labels = ManifestLabels(
+                language=language, speaker=speaker, extra={"announcement": name, "language_name": LANGUAGES[language]}
+            )
+            _store(listing, f"languages/{language}/{name}", recordings[name], labels)
 
 
 def _store(listing: Listing, name: str, content: bytes, labels: ManifestLabels) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import Choice, backend_entry, check, open_backend
+from codec_superb.applications.clips import item_of, reference_at
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
 from codec_superb.applications.probe import Probe
@@ -24,7 +25,6 @@ from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
 from codec_superb.pipeline.probing.chain import SecondPlan, identified, planned, portable, second_plan
-from codec_superb.pipeline.probing.clip import item_of, reference_at
 from codec_superb.pipeline.probing.judging import judge_of
 from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import make_backend
+from codec_superb.applications.clips import at_rate, item_of, reference_at
 from codec_superb.applications.errors import (
     AnswerBroken,
     MissingModel,
@@ -21,15 +22,14 @@ from codec_superb.applications.errors import (
     OutOfMemory,
     PredictionFailed,
 )
-from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound, Terms
+from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound, Terms
 from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.applications.understanding.templates import render
-from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.predictions import Answer, Failure, checked, model_digest
 from codec_superb.pipeline.runs.audio_store import read_audio
-from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, reason_of
 
 
 class BackendSpec(NamedTuple):
@@ -186,27 +186,6 @@ class _SoundReader:
 
 class _Unreadable(Exception):
     """The sound cannot be read; the text is the whole reason."""
-
-
-def item_of(clip: Clip) -> Item:
-    """Return id, category and labels of a clip as an application's input."""
-    labels = clip.labels
-    return Item(
-        clip.id, clip.category, labels.text, labels.language, labels.speaker, labels.emotion, labels.events,
-        labels.extra, labels.question, labels.choices, labels.answers,
-    )  # fmt: skip
-
-
-def reference_at(clip: Clip, rate: int) -> Samples:
-    """Return the reference of a clip as the input of a backend: mono ``(samples,)`` at ``rate`` Hz."""
-    return at_rate(*load_mono(clip), rate)
-
-
-def at_rate(samples: Samples, own: int, rate: int) -> Samples:
-    """Resample mono ``(samples,)`` from ``own`` to ``rate`` Hz with soxr VHQ."""
-    length = fitting.resampled_length(samples.size, own, rate)
-    resampled: Samples = fitting.resample(samples[None, :], own, rate, length)[0]
-    return resampled
 
 
 def _ask(backend: Backend, batch: Sequence[Sound]) -> Iterator[Prediction | Exception]:

@@ -18,7 +18,9 @@ from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
 Maker = Callable[[Mapping[str, Argument], Sequence[Case]], Measure]
-KindName = Literal["choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores"]
+KindName = Literal[
+    "choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer", "icer"
+]
 _HERE = "codec_superb.applications.understanding.measures"
 _JUDGED = "codec_superb.applications.understanding.judging.reading"
 
@@ -111,6 +113,14 @@ _ROWS = (
         "ifeval", "instructions", f"{_HERE}.instructions:ifeval",
         "instructions that a program verifies; identifiers and parameters are JSON in the dataset's own labels",
         ("instructions", "kwargs"),
+    ),
+    MeasureRow(
+        "xares-accuracy", "choice", f"{_HERE}.xares:accuracy",
+        "the answer equals the label in XARES-LLM's form of texts: lower case, no ASCII punctuation",
+    ),
+    MeasureRow("iwer", "iwer", f"{_HERE}.xares:word_errors", "1 − word error rate in that form, 0 at least"),
+    MeasureRow(
+        "icer", "icer", f"{_HERE}.xares:character_errors", "1 − character error rate in that form, spaces counted"
     ),
     *(
         MeasureRow(f"judge-{name}", kind, f"{_JUDGED}:{reader}", summary, ("context",), judged=True)

@@ -1,0 +1,155 @@
+"""Configurations of decoders (``decoders.yaml``) and tracks of tasks (``tracks/*.yaml``)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib import resources
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import Field
+
+from codec_superb.applications.errors import UnknownApplication
+from codec_superb.record import Record
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class LowRank(Record):
+    """Low-rank weights beside every linear layer but the output's (LoRA)."""
+
+    rank: Positive
+    """Columns of the two factors."""
+    alpha: Positive
+    """The product is scaled by alpha / rank."""
+    dropout: Share = 0.0
+    """Of the input of the factors, in training."""
+
+
+class DecoderConfiguration(Record):
+    """A language model, how it is joined to frames, and how it is trained."""
+
+    decoder: str
+    """Name, which results carry."""
+    checkpoint: str = ""
+    """Of a published language model: a repository or a folder; empty for one that starts from seeded random weights."""
+    shape: dict[str, int] = Field(default_factory=dict)
+    """Sizes of a model without a checkpoint, by the names of a Llama configuration of transformers."""
+    low_rank: LowRank | None = None
+    """None where all weights of the language model are trained."""
+    pooling: Positive = 1
+    """Frames that are averaged to one."""
+    standardise: bool = False
+    """Whether each number of a frame is scaled by its mean and deviation over the training sounds."""
+    steps: Positive
+    """Changes of the weights."""
+    batch: Positive
+    """Sounds a step."""
+    accumulate: Positive = 1
+    """Parts that a step's sounds are divided into, one after the other, where they do not fit into memory at once."""
+    rate: Annotated[float, Field(gt=0)]
+    """Learning rate at its highest."""
+    warmup: Annotated[int, Field(ge=0)]
+    """Steps in which the rate rises from 0; afterwards it falls to 0 in a line."""
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    """Of AdamW, whose betas are 0.9 and 0.999."""
+    largest_gradient: Annotated[float, Field(gt=0)] = 1.0
+    """Norm to which the gradient is cut."""
+    longest_s: Annotated[float, Field(gt=0)] = 30.0
+    """Seconds of a training sound; of a longer one a part is taken, drawn once."""
+    checkpoint_every: Positive = 200
+    """Steps between two states on disk."""
+    new_tokens: Positive = 150
+    """Longest answer."""
+    repetition_penalty: Annotated[float, Field(ge=1)] = 1.05
+    """By which scores of tokens are divided that the answer has already."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that decides about trained weights."""
+        return _sha256(self.model_dump(mode="json", exclude={"checkpoint_every", "accumulate"}))
+
+
+class TrackTask(Record):
+    """A task of a track: the understanding task behind it says prompt, classes, measure and test datasets."""
+
+    weight: Annotated[float, Field(gt=0)]
+    """Share of the training sounds, over the sum of all tasks'."""
+    train: tuple[str, ...] = ()
+    """Datasets of the program to train on."""
+    shards: str = ""
+    """Pattern of the publisher's training shards, ``{00..17}`` standing for numbers."""
+    train_shards: int = 0
+    """How many the publisher has."""
+    test_shards: int = 0
+    """As above, for the test."""
+
+
+class Hidden(Record):
+    """A task whose sound its owners keep: a private set of a board, where a maintainer has it."""
+
+    measure: Literal["accuracy", "iwer", "icer", "fense"]
+    """As the other tasks'."""
+    classes: int = 0
+    """Number of classes; 0 where there are none."""
+
+
+class Track(Record):
+    """Tasks that one decoder learns together."""
+
+    track: str
+    """Name."""
+    title: str
+    """For people."""
+    decoder: str
+    """Usual configuration."""
+    tasks: dict[str, TrackTask]
+    """By the name of an understanding task."""
+    hidden: dict[str, Hidden] = Field(default_factory=dict)
+    """By name; never trained on."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the canonical JSON."""
+        return _sha256(self.model_dump(mode="json"))
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def configurations() -> dict[str, DecoderConfiguration]:
+    """Return the configurations of decoders by name."""
+    text = (resources.files(__package__) / "decoders.yaml").read_text(encoding="utf-8")
+    found = [DecoderConfiguration.model_validate(each) for each in yaml.safe_load_all(text)]
+    return {each.decoder: each for each in found}
+
+
+@cache
+def tracks() -> dict[str, Track]:
+    """Return the tracks by name."""
+    files = sorted((resources.files(__package__) / "tracks").iterdir(), key=lambda of: of.name)
+    found = [
+        Track.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        for file in files
+        if file.name.endswith(".yaml")
+    ]
+    return {each.track: each for each in found}
+
+
+def track_named(name: str) -> Track:
+    """Return a track. Raises UnknownApplication with near matches."""
+    if name not in tracks():
+        raise UnknownApplication(name, tracks(), "track")
+    return tracks()[name]
+
+
+def configuration_named(name: str) -> DecoderConfiguration:
+    """Return a configuration of a decoder. Raises UnknownApplication with near matches."""
+    if name not in configurations():
+        raise UnknownApplication(name, configurations(), "decoder")
+    return configurations()[name]
