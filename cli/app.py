@@ -34,6 +34,7 @@ from codec_superb.cli.commands import (
     tokens,
     verify,
     verify_worker,
+    xares,
 )
 
 WIDEST = 120
@@ -57,6 +58,7 @@ for name, group in (
     ("tokens", tokens.app),
     ("mseb", mseb.app),
     ("tasks", tasks.app),
+    ("xares", xares.app),
     ("admin", admin.app),
 ):
     app.add_typer(group, name=name, cls=Group)

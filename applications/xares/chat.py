@@ -2,11 +2,14 @@
 
 ``xares:ENCODER[,track=offline][,decoder=tiny][,seed=42]`` takes any backend of frames, ``xares:codec-frames:mimi_8cb``;
 ``tiny`` is ``xares`` with what the program can train offline. A decoder that is not on this machine is trained when the
-chat is prepared, once for all codecs. It answers the tasks that it was trained on, and others with the same classes.
+chat is prepared, once for all codecs; ``trained=KEY`` names one that ``xares train`` left, of whatever sound. It
+answers the tasks that it was trained on, and others with the same classes; with ``decoding=constrained`` by the
+likeliest class.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +17,7 @@ from typing import Any
 
 from codec_superb.applications.catalogue import backend_entry, open_backend
 from codec_superb.applications.embed.options import read_options
-from codec_superb.applications.errors import ApplicationError, ModelUnusable, PredictionFailed
+from codec_superb.applications.errors import ApplicationError, ModelUnusable
 from codec_superb.applications.interface import Backend, Model, Reply, Setting, Sound
 from codec_superb.applications.understanding.chat import Chat
 from codec_superb.applications.xares.configuration import Track, configuration_named, track_named
@@ -23,11 +26,10 @@ from codec_superb.applications.xares.examples import FAMILY, asked, examples_of
 NAME = "xares"
 ENCODER = "faster-whisper-frames"
 """The usual one, whose weights come from a package file."""
-DEFAULTS: dict[str, Setting] = {"track": "offline", "decoder": "", "seed": 42}
+GREEDY, CONSTRAINED = "greedy", "constrained"
+DEFAULTS: dict[str, Setting] = {"track": "offline", "decoder": "", "seed": 42, "decoding": GREEDY, "trained": ""}
 SEEDS = (42, 1, 2)
 """Of three decoders, whose spread is shown; the first is the published one."""
-MOST_CLASSES = 64
-"""Classes of which each clip's likeliest is computed: beyond, a pass over all takes longer than the answer."""
 
 
 class XaresChat(Chat):
@@ -39,6 +41,10 @@ class XaresChat(Chat):
         self.encoder_name = name or ENCODER
         self._track: Track = track_named(str(self._options["track"]))
         self._configuration = configuration_named(str(self._options["decoder"]) or self._track.decoder)
+        if self._options["decoding"] not in (GREEDY, CONSTRAINED):
+            raise ApplicationError(
+                f"option decoding: expected {GREEDY} or {CONSTRAINED}, got {self._options['decoding']!r}"
+            )
         # 135 million weights are loaded once, with all cores
         self.one_copy_per_worker = not self._configuration.checkpoint  # type: ignore[misc]
 
@@ -53,62 +59,74 @@ class XaresChat(Chat):
         Raises MissingPackage, MissingModel; ApplicationError for an encoder that gives no frames; DatasetError for
         training sounds that are not on this machine.
         """
-        from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest
+        from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
         from codec_superb.applications.xares.language_model import find_language_model
         from codec_superb.applications.xares.training import Training, facts_of, is_trained, train
 
         encoder = encoder_named(self.encoder_name)
         of_encoder = encoder.prepare()
-        language = find_language_model(self._configuration, self.weights)
-        training = Training(
-            self._track, self._configuration, language, examples_of(self._track), int(self._options["seed"]),
-            encoder_digest(of_encoder),
-        )  # fmt: skip
-        if not is_trained(training):
-            say = Steps(f"training {self._configuration.decoder} on frames of {of_encoder.name}", training)
-            train(training, FramesStore(encoder, of_encoder, "cpu", 1), say)
-        facts = facts_of(training.folder)
+        if key := str(self._options["trained"]):
+            folder = home_of("decoders") / key
+        else:
+            language = find_language_model(self._configuration, self.weights)
+            training = Training(
+                self._track, self._configuration, language, examples_of(self._track), int(self._options["seed"]),
+                encoder_digest(of_encoder),
+            )  # fmt: skip
+            folder = training.folder
+            if not is_trained(training):
+                say = Steps(f"training {self._configuration.decoder} on frames of {of_encoder.name}", training)
+                train(training, FramesStore(encoder, of_encoder, "cpu", 1), say)
+        return self._identity(of_encoder, folder, facts_of(folder))
+
+    def _identity(self, encoder: Model, folder: Path, facts: Mapping[str, Any]) -> Model:
+        from codec_superb.applications.xares.frames_store import encoder_digest
+
+        if facts["encoder_sha256"] != encoder_digest(encoder):
+            raise ApplicationError(
+                f"decoder {folder.name}: expected the encoder that it was trained on, got {encoder.name}; name that one"
+            )
         settings: dict[str, Setting] = {
-            "track": self._track.track, "decoder": self._configuration.decoder, "seed": training.seed,
-            "decoder_key": training.key, "encoder_sha256": of_encoder.sha256,
-            **{f"encoder_{name}": value for name, value in of_encoder.settings.items()},
+            "track": facts["track"], "decoder": facts["decoder"], "seed": facts["seed"], "mode": facts["mode"],
+            "decoding": self._options["decoding"], "decoder_key": folder.name, "encoder_sha256": encoder.sha256,
+            **{f"encoder_{name}": value for name, value in encoder.settings.items()},
         }  # fmt: skip
         return Model(
-            f"{NAME}:{of_encoder.name}+{language.name}", facts["weights_sha256"], settings, training.folder,
-            of_encoder.random or language.random,
+            f"{NAME}:{encoder.name}+{facts['language_model']}", facts["weights_sha256"], settings, folder,
+            encoder.random or facts["random"],
         )  # fmt: skip
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load both. Raises MissingModel for a decoder that is damaged."""
         from codec_superb.applications.torch_setup import set_up_torch
+        from codec_superb.applications.xares.frames_store import FramesStore
         from codec_superb.applications.xares.training import facts_of, load_trained
 
         assert model.path is not None
         set_up_torch(threads)
         self._decoder = load_trained(model.path, self.weights).to(device)
         self._tasks: Mapping[str, Any] = facts_of(model.path)["tasks"]
-        self._encoder = encoder_named(self.encoder_name)
-        self._encoder.load(self._encoder.prepare(), device, threads)
+        encoder = encoder_named(self.encoder_name)
+        self._frames = FramesStore(encoder, encoder.prepare(), device, threads)
 
     def reply(self, sound: Sound) -> Reply:
-        """Answer one of the questions that the decoder knows; the fact ``constrained`` is the likeliest class."""
+        """Answer one of the questions that the decoder knows. Raises PredictionFailed, ModelUnusable."""
         from codec_superb.applications.xares.decoder import Question
 
-        prompt = self._known(sound)
-        (frames,) = self._encoder.predict([sound])
-        if isinstance(frames, Exception):
-            raise PredictionFailed(str(frames)) from frames
-        if isinstance(frames, str):
-            raise ModelUnusable(f"{self.encoder_name}: expected frames, got a text")
-        question = Question(frames, prompt)
-        (text,) = self._decoder.answer([question])
-        if not 0 < len(sound.options) <= MOST_CLASSES:
-            return Reply(text)
-        return Reply(text, {"constrained": self._decoder.best_of(question, sound.options)})
+        question = Question(self._frames_of(sound), self._known(sound))
+        if self._options["decoding"] == GREEDY or not sound.options:
+            return Reply(self._decoder.answer([question])[0])
+        return Reply(self._decoder.best_of(question, sound.options))
+
+    def _frames_of(self, sound: Sound) -> Any:
+        if sound.side == "resynthesis":
+            return self._frames.encode(lambda _rate: sound.samples)
+        # references come again with each seed and each decoding
+        return self._frames.of(hashlib.sha256(sound.samples.tobytes()).hexdigest(), lambda _rate: sound.samples)
 
     def close(self) -> None:
         """Release both."""
-        self._encoder.close()
+        self._frames.close()
         del self._decoder
 
     def _known(self, sound: Sound) -> str:

@@ -48,6 +48,8 @@ class Training:
     seed: int
     encoder: str
     """Digest of the encoder."""
+    mode: str = "references"
+    """What it is trained on: ``references``, ``matched CODEC`` or ``shuffled labels``."""
 
     @property
     def weights(self) -> dict[str, float]:
@@ -67,6 +69,7 @@ class Training:
         """Return the identity in words and hashes."""
         return {
             "version": VERSION, "track": self.track.track, "decoder": self.configuration.decoder, "seed": self.seed,
+            "mode": self.mode,
             "encoder_sha256": self.encoder, "language_model": self.language.name,
             "language_model_sha256": self.language.sha256, "configuration_sha256": self.configuration.sha256,
             "data_sha256": data_sha256(self.examples, self.weights),
@@ -297,6 +300,7 @@ def _finish(training: Training, decoder: SoundDecoder, losses: Sequence[float], 
         **training.facts, "weights_sha256": file_sha256(folder / WEIGHTS), "steps": len(losses),
         "loss": float(np.mean(losses[-20:])), "tasks": training.prompts,
         "sounds": sum(map(len, training.examples.values())),
+        "random": training.language.random,
         "without_frames": dict(sorted(sounds.failed.items())),
         "learnt": sum(value.numel() for value in decoder.parameters() if value.requires_grad),
         "frozen": sum(value.numel() for value in decoder.parameters() if not value.requires_grad),

@@ -1,0 +1,180 @@
+"""``codec-superb xares``: what a small language model reads out of an encoder's frames, or a codec's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
+from codec_superb.cli.options import Device, JsonOption, WorkersOption, plain_path
+
+if TYPE_CHECKING:
+    from codec_superb.applications.xares.training import OnStep, Training
+    from codec_superb.pipeline.xares.run import Asked, EncoderRate, Reading
+
+HEAD = ("sound", "mean", "seeds", "95 % interval", "constrained", "clips")
+app = typer.Typer(help="XARES-LLM: train a small language model on an encoder's frames.", no_args_is_help=True)
+
+EncoderOption = Annotated[
+    str,
+    typer.Option(
+        "--encoder", metavar="NAME|FILE.py",
+        help="Encoder of frames: a backend, a codec (codec-frames:NAME), or a file with a class …Encoder.",
+    ),
+]  # fmt: skip
+TrackOption = Annotated[str, typer.Option("--track", help="offline, a or b.")]
+DecoderOption = Annotated[
+    str, typer.Option("--decoder", help="published (SmolLM2-135M) or tiny.", show_default="the track's")
+]
+SeedsOption = Annotated[list[int], typer.Option("--seed", metavar="N…", help="A decoder for each seed.")]
+MatchedOption = Annotated[
+    list[Path] | None,
+    typer.Option("--matched", metavar="RUN…", help="Train on the sound of these runs of one codec."),
+]
+ShuffledOption = Annotated[bool, typer.Option("--shuffled", help="Train on labels of other clips: a control.")]
+WeightsDir = Annotated[
+    Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the language model's checkpoint.")
+]
+TrainDevice = Annotated[Device, typer.Option("--device", help="Where decoders are trained and run.")]
+Bf16Option = Annotated[bool, typer.Option("--bf16", help="Train in bfloat16, on a graphics card.")]
+
+
+@app.command()
+def run(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[RUNS]", help="Runs of codecs on the track's datasets, or folders.")
+    ] = None,
+    encoder: EncoderOption = "faster-whisper-frames",
+    track: TrackOption = "offline",
+    decoder: DecoderOption = "",
+    seed: SeedsOption = [42, 1, 2],  # noqa: B006 -- Typer copies it
+    matched: MatchedOption = None,
+    shuffled: ShuffledOption = False,
+    weights: WeightsDir = None,
+    device: TrainDevice = "auto",
+    bf16: Bf16Option = False,
+    workers: WorkersOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a decoder for each seed, try all on references and on the sound of RUNS, and print the spread."""
+    from codec_superb.cli.selection import prepare_fetched
+    from codec_superb.pipeline.workers.executor import Executor
+    from codec_superb.pipeline.xares.run import datasets_of, rate_of, train_all, try_all
+
+    asked = _asked(encoder, track, decoder, seed, matched, shuffled, weights, device, bf16)
+    with TerminalProgress() as progress, Executor(workers) as executor:
+        prepare_fetched(datasets_of(asked.track), progress)
+        trained = train_all(asked, lambda training: _shown(training, progress))
+        readings = try_all(trained, asked, runs or (), progress, executor)
+    rate = rate_of(encoder)
+    if as_json:
+        print_json(
+            {
+                "encoder": encoder, "track": track, "decoders": [each.facts | {"key": each.key} for each in trained],
+                "rate": rate.model_dump(), "figures": [each.model_dump(mode="json") for each in readings],
+            }
+        )  # fmt: skip
+    else:
+        _print(readings, rate, encoder)
+    raise typer.Exit(3 if any(each.failed for each in readings) else 0)
+
+
+@app.command()
+def train(
+    encoder: EncoderOption = "faster-whisper-frames",
+    track: TrackOption = "offline",
+    decoder: DecoderOption = "",
+    seed: SeedsOption = [42],  # noqa: B006 -- Typer copies it
+    matched: MatchedOption = None,
+    shuffled: ShuffledOption = False,
+    weights: WeightsDir = None,
+    device: TrainDevice = "auto",
+    bf16: Bf16Option = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train decoders and print their folders; on several graphics cards by `accelerate launch -m codec_superb …`."""
+    from codec_superb.cli.selection import prepare_fetched
+    from codec_superb.pipeline.xares.run import datasets_of, train_all
+
+    asked = _asked(encoder, track, decoder, seed, matched, shuffled, weights, device, bf16)
+    with TerminalProgress() as progress:
+        prepare_fetched(datasets_of(asked.track), progress)
+        trained = train_all(asked, lambda training: _shown(training, progress))
+    if as_json:
+        print_json([each.facts | {"key": each.key, "folder": str(each.folder)} for each in trained])
+        return
+    for each in trained:
+        print(f"seed {each.seed}: xares:{encoder},trained={each.key} in {plain_path(each.folder)}")
+
+
+def _asked(
+    encoder: str, track: str, decoder: str, seeds: Sequence[int], matched: Sequence[Path] | None, shuffled: bool,
+    weights: Path | None, device: Device, bf16: bool,
+) -> Asked:  # fmt: skip
+    from codec_superb.applications.xares.configuration import track_named
+    from codec_superb.pipeline.xares.run import Asked, device_of
+
+    if matched and shuffled:
+        raise typer.BadParameter("expected --matched or --shuffled, got both")
+    return Asked(
+        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, weights,
+        device_of(device), bf16,
+    )  # fmt: skip
+
+
+def _shown(training: Training, progress: TerminalProgress) -> OnStep:
+    """Show the steps of one decoder as a bar, and its loss now and then."""
+    steps = training.configuration.steps
+    begun: list[int] = []
+
+    def on_step(step: int, loss: float) -> None:
+        if not begun:
+            title = (
+                f"training {training.configuration.decoder} on the {training.track.track} track, seed {training.seed}"
+            )
+            progress.start(title, steps, step - 1)
+        begun.append(step)
+        progress.advance()
+        if step % max(1, steps // 8) == 0 or step == steps:
+            progress.message(f"seed {training.seed}, step {step} of {steps}: loss {loss:.3f}")
+
+    return on_step
+
+
+def _print(readings: Sequence[Reading], rate: EncoderRate, encoder: str) -> None:
+    from codec_superb.applications.table import PROBE_METRICS
+    from codec_superb.applications.xares.chat import CONSTRAINED
+
+    constrained = {(of.figure, of.dataset, of.codec): of for of in readings if of.decoding == CONSTRAINED}
+    blocks: dict[tuple[str, str], list[Reading]] = {}
+    for of in readings:
+        if of.decoding != CONSTRAINED:
+            blocks.setdefault((of.figure, of.dataset), []).append(of)
+    for (figure, dataset), members in blocks.items():
+        row = PROBE_METRICS[figure]
+        sign = 1 if row.higher_is_better else -1
+        # references first, then the best
+        members.sort(key=lambda of: (bool(of.codec), -sign * of.mean, of.codec))
+        cells = [_cells(of, constrained.get((of.figure, of.dataset, of.codec)), row.unit) for of in members]
+        print_table(f"{row.label} {'↑' if sign > 0 else '↓'} ({dataset})", HEAD, cells)
+        print()
+    frames = "" if rate.frames_per_s is None else f", {rate.frames_per_s:g} frames/s"
+    bits = "" if rate.bits_per_s is None else f", {rate.bits_per_s:g} bits/s"
+    note(f"encoder {encoder}{frames}{bits}; seeds: least to greatest value; interval: clips, first seed")
+
+
+def _cells(of: Reading, other: Reading | None, unit: str) -> tuple[str, ...]:
+    values = list(of.by_seed.values())
+    space = f" {unit}" if unit else ""
+    ends = "–" if of.clips.low is None else f"[{of.clips.low:.2f}, {of.clips.high:.2f}]"
+    return (
+        of.codec or "reference",
+        f"{of.mean:.2f}{space}",
+        f"{min(values):.2f} to {max(values):.2f}" if len(values) > 1 else "–",
+        ends,
+        "–" if other is None else f"{other.mean:.2f}{space}",
+        f"{of.n}" + (f" of {of.n + of.failed}" if of.failed else ""),
+    )

@@ -1,0 +1,203 @@
+"""Train decoders of several seeds on frames of an encoder, and try them on references and on the sound of codecs.
+
+References are tried through FLAC, which loses nothing, so that one mechanism makes, keeps and scores all answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.applications.understanding.probes import PREFIX
+from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
+from codec_superb.applications.xares.configuration import Track, configuration_named
+from codec_superb.applications.xares.examples import Example, definition_of, examples_of, labels_shuffled
+from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
+from codec_superb.applications.xares.language_model import find_language_model
+from codec_superb.applications.xares.training import OnStep, Training, train
+from codec_superb.metrics.results import Score
+from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.evidence import only_probes
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.probing.stage import probe
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.outcome import RunOutcome
+from codec_superb.pipeline.workers.executor import Executor
+from codec_superb.pipeline.workers.progress import Progress
+from codec_superb.pipeline.xares.matched import matched_examples
+from codec_superb.record import Record
+
+REFERENCE_CODEC = "flac"
+SHUFFLED = "shuffled labels"
+
+
+class Reading(Record):
+    """One figure of one task on the sound of one codec."""
+
+    task: str
+    """Key of the probe."""
+    figure: str
+    dataset: str
+    codec: str
+    """'' for references."""
+    decoding: str
+    """``greedy`` or ``constrained``: the likeliest class."""
+    by_seed: dict[int, float]
+    """Value of each decoder, in the figure's unit."""
+    clips: Score
+    """Value and 95 % interval by clips of the first decoder."""
+    n: int
+    """Clips that take part."""
+    failed: int
+    """Clips without an answer."""
+
+    @property
+    def mean(self) -> float:
+        """Mean over decoders."""
+        return float(np.mean(list(self.by_seed.values())))
+
+
+class EncoderRate(Record):
+    """What an encoder hands to the language model, which costs nothing in a score."""
+
+    frames_per_s: float | None
+    bits_per_s: float | None
+    """Nominal, of a codec as encoder; None for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call."""
+
+    encoder: str
+    track: Track
+    decoder: str = ""
+    """'' for the track's."""
+    seeds: tuple[int, ...] = (42, 1, 2)
+    matched: tuple[Path, ...] = ()
+    """Runs of one codec on the training datasets, whose sound decoders are trained on."""
+    shuffled: bool = False
+    """Whether decoders are trained on labels of other clips: a control."""
+    weights: Path | None = None
+    device: str = "cpu"
+    bf16: bool = False
+
+
+def datasets_of(track: Track) -> list[str]:
+    """Return the datasets that a track is trained and tried on."""
+    return list(dict.fromkeys([*(name for of in track.tasks.values() for name in of.train), *_tried(track)]))
+
+
+def device_of(asked: str) -> str:
+    """Return ``cuda`` or ``cpu`` for ``auto``."""
+    if asked != "auto":
+        return asked
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def train_all(asked: Asked, on_step: Callable[[Training], OnStep]) -> list[Training]:
+    """Train a decoder for each seed that is not on this machine; errors as those of training and of encoders."""
+    encoder = encoder_named(asked.encoder)
+    model = encoder.prepare()
+    configuration = configuration_named(asked.decoder or asked.track.decoder)
+    language = find_language_model(configuration, asked.weights)
+    mode, examples = _examples(asked)
+    store = FramesStore(encoder, model, asked.device, 1)
+    found = []
+    for seed in asked.seeds:
+        of = labels_shuffled(examples, seed) if asked.shuffled else examples
+        training = Training(asked.track, configuration, language, of, seed, encoder_digest(model), mode)
+        train(training, store, on_step(training), device=asked.device, bf16=asked.bf16)
+        found.append(training)
+    store.close()
+    return found
+
+
+def _examples(asked: Asked) -> tuple[str, Mapping[str, Sequence[Example]]]:
+    if asked.matched:
+        codec, examples = matched_examples(asked.track, asked.matched)
+        return f"matched {codec}", examples
+    return (SHUFFLED if asked.shuffled else "references"), examples_of(asked.track)
+
+
+def try_all(
+    trained: Sequence[Training], asked: Asked, runs: Sequence[Path], progress: Progress, executor: Executor
+) -> list[Reading]:
+    """Try decoders on references and on ``runs``; the first seed's greedy answers stay in the runs as its probe.
+
+    Answers are kept run by run: what was answered is not asked again. Errors are those of ``resynth`` and ``probe``.
+    """
+    tried = _tried(asked.track)
+    place = home_of("references")
+    made = resynthesise([REFERENCE_CODEC], list(tried), out=place, progress=progress, executor=executor)
+    by_dataset = _by_dataset([each.path for each in made] + list(runs), tried)
+    found: dict[tuple[str, str, str, str], list[tuple[int, ApplicationAggregate]]] = {}
+    for training, decoding in ((of, decoding) for of in reversed(trained) for decoding in (CONSTRAINED, GREEDY)):
+        spec = f"{NAME}:{asked.encoder},trained={training.key},decoding={decoding}"
+        for dataset, folders in by_dataset.items():
+            for outcome in probe(
+                folders, applications=tried[dataset], backends=[spec], weights=asked.weights,
+                device="cuda" if asked.device == "cuda" else "auto", progress=progress, executor=executor,
+            ):  # fmt: skip
+                codec = "" if outcome.path.is_relative_to(place) else outcome.codec
+                for each in _aggregates(outcome):
+                    found.setdefault((each.figure, each.dataset, codec, decoding), []).append((training.seed, each))
+    return [_reading(*place_, members) for place_, members in sorted(found.items())]
+
+
+def _tried(track: Track) -> dict[str, list[str]]:
+    """Return the probes that a track asks of each dataset."""
+    found: dict[str, list[str]] = {}
+    for name in track.tasks:
+        for dataset in definition_of(name).task.datasets:
+            found.setdefault(dataset, []).append(f"{PREFIX}{name}")
+    return found
+
+
+def _by_dataset(runs: Sequence[Path], tried: Collection[str]) -> dict[str, list[Path]]:
+    """Group runs by dataset. Raises PipelineError for one that the track does not try."""
+    found: dict[str, list[Path]] = {}
+    for folder in find_runs(runs):
+        dataset = folder.info().dataset.name
+        if dataset not in tried:
+            raise PipelineError(f"{folder.path}: expected a run on {' or '.join(tried)}, got {dataset}; leave it out")
+        found.setdefault(dataset, []).append(folder.path)
+    return found
+
+
+def _aggregates(outcome: RunOutcome) -> Sequence[ApplicationAggregate]:
+    folder = RunFolder(outcome.path)
+    infos = {key: info for key, info in folder.info().probes.items() if key in outcome.probes}
+    return aggregate_applications(*only_probes(folder.rows(), folder.pairs(), infos))
+
+
+def _reading(
+    figure: str, dataset: str, codec: str, decoding: str, members: Sequence[tuple[int, ApplicationAggregate]]
+) -> Reading:
+    first = members[-1][1]  # seeds are tried from the last to the first
+    values = {seed: each.resynthesis.value for seed, each in reversed(members)}
+    return Reading(
+        task=first.probe, figure=figure, dataset=dataset, codec=codec, decoding=decoding,
+        by_seed={seed: value for seed, value in values.items() if value is not None},
+        clips=first.resynthesis, n=first.n, failed=first.failed,
+    )  # fmt: skip
+
+
+def rate_of(encoder: str) -> EncoderRate:
+    """Return what an encoder hands over a second, by its settings and, of a codec, its card."""
+    from codec_superb.base_codec import registry
+
+    backend = encoder_named(encoder)
+    hop = backend.prepare().settings.get("hop_s")
+    bits = None
+    if encoder.startswith(("codec-", "code-")):
+        kbps = registry.card(encoder.partition(":")[2].partition(",")[0]).nominal_kbps
+        bits = None if kbps is None else 1000 * kbps
+    return EncoderRate(frames_per_s=None if not hop else 1 / float(hop), bits_per_s=bits)
