@@ -209,6 +209,10 @@ _ROWS = (
         "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
     ),
     BackendEntry(
+        "code-embeddings", ("frames",), f"{_ROOT}.embed.codec_encoder:CodeEmbeddings", "",
+        "the tokens of a codec as vectors of random tables, for codecs without latents", model=CODEC,
+    ),
+    BackendEntry(
         "codec-frames", ("frames",), f"{_ROOT}.embed.codec_encoder:CodecFrames", "",
         "the latents of a codec, quantised or with ,latents=continuous", model=CODEC,
     ),
@@ -275,6 +279,11 @@ _ROWS = (
         "cascade", ("chat",), f"{_ROOT}.understanding.cascade:Cascade", "probes",
         "a recogniser, then the option closest in meaning; offline; reads no question; cascade:yamnet tags sounds",
         packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
+        "encoder-file", ("frames",), f"{_ROOT}.xares.encoder_file:EncoderFile", "applications",
+        "an encoder of your own, a file with a class …Encoder as XARES-LLM takes it: encoder-file:my_encoder.py",
+        packages=("torch",), model=OWN_FILE,
     ),
     BackendEntry(
         "tiny", ("chat",), f"{_ROOT}.xares.chat:XaresChat", "xares",

@@ -164,10 +164,10 @@ def known_backends() -> dict[str, BackendEntry]:
 
 def _split(spec: str) -> tuple[str, str]:
     """Return name and variant of ``NAME[:VARIANT]``; the name of a row in a file has a colon of its own."""
-    in_file = re.match(r"(.*\.py:\w+)(?::(.*))?$", spec)
-    if in_file:
-        return in_file[1], in_file[2] or ""
     name, _, variant = spec.partition(":")
+    in_file = re.match(r"(.*\.py:\w+)(?::(.*))?$", spec)
+    if in_file and name not in BACKENDS:  # a backend's variant may be a file
+        return in_file[1], in_file[2] or ""
     return name, variant
 
 

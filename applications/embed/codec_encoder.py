@@ -1,7 +1,8 @@
-"""Backends ``codec-codes``, ``codec-frames`` and ``codec-vectors``: a codec of the catalogue as an encoder of sound.
+"""Backends ``codec-codes``, ``code-embeddings``, ``codec-frames``, ``codec-vectors``: a codec as an encoder of sound.
 
 ``codec-codes:NAME`` gives the codec's own tokens, of every token codec, isolated ones included; with ``codebooks=1``
-those of its first codebook, since a frame of sixteen is hardly ever the same twice. The other two give its latents
+those of its first codebook, since a frame of sixteen is hardly ever the same twice. ``code-embeddings`` makes vectors
+of them by random tables. The other two give its latents
 (:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with ``latents=continuous``
 as they are before they are quantised; the codecs of transformers and Lyra have them.
 """
@@ -127,6 +128,29 @@ class CodecCodes(_CodecEncoder):
         if isinstance(payload, bytes):
             raise ModelUnusable(f"{codec.card.name} gave bytes and no tokens; name a codec of tokens")
         return payload[: int(self.options["codebooks"]) or None].T.astype(np.float32)
+
+
+class CodeEmbeddings(CodecCodes):
+    """Tokens as frames ``(frames, dimension)``: one random vector for each entry of each codebook, summed.
+
+    For codecs without latents. The tables are nobody's: the option ``tables`` is the seed of their normal draws, of
+    variance 1 over the number of codebooks, and is part of the identity.
+    """
+
+    kind = "code-embeddings"
+    defaults: ClassVar[Mapping[str, Setting]] = {"codebooks": 0, "dimension": 128, "tables": 0}
+
+    def rows(self, codec: Codec, audio: Audio) -> Frames:
+        """Return the summed vectors of a clip's tokens."""
+        codes = super().rows(codec, audio).astype(np.int64)
+        dimension, seed = int(self.options["dimension"]), int(self.options["tables"])
+        found = np.zeros((len(codes), dimension))
+        for book, column in enumerate(codes.T):
+            for entry in np.unique(column):
+                # a table is never made whole: codebooks of 2^16 entries would be 32 MB each
+                found[column == entry] += np.random.default_rng([seed, book, int(entry)]).standard_normal(dimension)
+        summed: Frames = (found / np.sqrt(codes.shape[1])).astype(np.float32)
+        return summed
 
 
 class CodecFrames(_CodecEncoder):

@@ -10,6 +10,7 @@ likeliest class.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from codec_superb.applications.xares.configuration import Track, configuration_n
 from codec_superb.applications.xares.examples import FAMILY, asked, examples_of
 
 NAME = "xares"
+OWN = "encoder-file"
 ENCODER = "faster-whisper-frames"
 """The usual one, whose weights come from a package file."""
 GREEDY, CONSTRAINED = "greedy", "constrained"
@@ -156,7 +158,12 @@ class Steps:
 
 
 def encoder_named(name: str) -> Backend:
-    """Return a backend of frames, nothing being loaded. Raises ApplicationError for another one."""
+    """Return a backend of frames, nothing being loaded; a file of Python is an encoder of one's own.
+
+    Raises ApplicationError for another one.
+    """
+    if re.search(r"\.py(:\w+)?(,|$)", name) and not name.startswith(f"{OWN}:"):
+        name = f"{OWN}:{name}"
     if "frames" not in backend_entry(name).probes:
         raise ApplicationError(
             f"{name}: expected an encoder of frames, such as {ENCODER}, got a backend of "

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
 
 import yaml
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.errors import ApplicationError, UnknownApplication
+from codec_superb.field_faults import sentences
 from codec_superb.record import Record
 
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
+R = TypeVar("R", bound=Record)
 
 
 class LowRank(Record):
@@ -142,14 +146,23 @@ def tracks() -> dict[str, Track]:
 
 
 def track_named(name: str) -> Track:
-    """Return a track. Raises UnknownApplication with near matches."""
-    if name not in tracks():
-        raise UnknownApplication(name, tracks(), "track")
-    return tracks()[name]
+    """Return a track by its name or its file ``.yaml``. Raises UnknownApplication, ApplicationError for a file."""
+    return _named(name, tracks(), Track, "track")
 
 
 def configuration_named(name: str) -> DecoderConfiguration:
-    """Return a configuration of a decoder. Raises UnknownApplication with near matches."""
-    if name not in configurations():
-        raise UnknownApplication(name, configurations(), "decoder")
-    return configurations()[name]
+    """Return a configuration of a decoder by its name or its file ``.yaml``; errors as :func:`track_named`."""
+    return _named(name, configurations(), DecoderConfiguration, "decoder")
+
+
+def _named(name: str, known: Mapping[str, R], kind: type[R], what: str) -> R:
+    if not name.endswith((".yaml", ".yml")):
+        if name not in known:
+            raise UnknownApplication(name, known, what)
+        return known[name]
+    try:
+        return kind.model_validate(yaml.safe_load(Path(name).read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise ApplicationError(f"{name}: {sentences(error)}") from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ApplicationError(f"{name}: expected a {what} in YAML: {' '.join(str(error).split())}") from error

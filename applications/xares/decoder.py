@@ -7,7 +7,6 @@ mask in training and in generation alike.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from codec_superb.applications.transformers_checkpoint import import_transformers
 from codec_superb.applications.xares.configuration import DecoderConfiguration
 
 IGNORED = -100
@@ -135,15 +135,14 @@ class SoundDecoder(nn.Module):
     def answer(self, questions: Sequence[Question]) -> list[str]:
         """Generate greedily until the end token; a batch gives what its questions give alone."""
         found = self._sequences(questions, [[] for _ in questions])
-        with warnings.catch_warnings():
-            # the penalty applies to the answer and not to the prompt, as published: transformers warns of it
-            warnings.simplefilter("ignore", UserWarning)
-            tokens = self.language.generate(
-                inputs_embeds=found.embedded, attention_mask=found.mask, do_sample=False, num_beams=1,
-                max_new_tokens=self.configuration.new_tokens, eos_token_id=self.tokenizer.end,
-                pad_token_id=self.tokenizer.end, repetition_penalty=self.configuration.repetition_penalty,
-                temperature=None, top_p=None, top_k=None,
-            )  # fmt: skip
+        transformers = import_transformers()
+        # an own one: that of `generate` (5.23) leaves as many tokens of the answer unpenalised as the question is long
+        penalty = transformers.RepetitionPenaltyLogitsProcessor(self.configuration.repetition_penalty)
+        tokens = self.language.generate(
+            inputs_embeds=found.embedded, attention_mask=found.mask, do_sample=False, num_beams=1,
+            max_new_tokens=self.configuration.new_tokens, eos_token_id=self.tokenizer.end,
+            pad_token_id=self.tokenizer.end, logits_processor=[penalty], temperature=None, top_p=None, top_k=None,
+        )  # fmt: skip
         return [self.tokenizer.decode(_until(row, self.tokenizer.end)) for row in tokens.tolist()]
 
     @torch.inference_mode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from codec_superb.applications.transformers_checkpoint import (
     find_checkpoint,
     import_transformers,
 )
-from codec_superb.applications.xares.configuration import DecoderConfiguration
+from codec_superb.applications.xares.configuration import DecoderConfiguration, LowRank
 from codec_superb.applications.xares.decoder import Bytes, Published, SoundDecoder, Tokenizer
 
 EXTRA = "xares"
@@ -55,17 +56,21 @@ def make_decoder(found: LanguageModel, configuration: DecoderConfiguration, dime
     torch.manual_seed(seed)
     language, tokenizer = _loaded(found) if found.folder else _random(configuration)
     if configuration.low_rank is not None:
-        from peft import LoraConfig, get_peft_model
-
-        low = configuration.low_rank
-        language = get_peft_model(
-            language,
-            LoraConfig(
-                r=low.rank, lora_alpha=low.alpha, lora_dropout=low.dropout, bias="none",
-                target_modules="all-linear", task_type="CAUSAL_LM",
-            ),
-        )  # fmt: skip
+        language = with_low_rank(language, configuration.low_rank)
     return SoundDecoder(language, tokenizer, dimensions, configuration)
+
+
+def with_low_rank(language: Any, low: LowRank) -> Any:
+    """Freeze a language model, and put trained low-rank weights beside every linear layer but the output's."""
+    from peft import LoraConfig, get_peft_model
+
+    asked = LoraConfig(
+        r=low.rank, lora_alpha=low.alpha, lora_dropout=low.dropout, bias="none", target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers 5.23 for a property by an old name
+        return get_peft_model(language, asked)
 
 
 def _random(configuration: DecoderConfiguration) -> tuple[Any, Tokenizer]:

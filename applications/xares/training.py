@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
-from codec_superb.applications.xares.configuration import DecoderConfiguration, Track, configuration_named
+from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
 from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, definition_of
 from codec_superb.applications.xares.frames_store import FramesStore, home_of
@@ -71,14 +72,15 @@ class Training:
             "version": VERSION, "track": self.track.track, "decoder": self.configuration.decoder, "seed": self.seed,
             "mode": self.mode,
             "encoder_sha256": self.encoder, "language_model": self.language.name,
-            "language_model_sha256": self.language.sha256, "configuration_sha256": self.configuration.sha256,
+            "language_model_sha256": self.language.sha256, "configuration": self.configuration.model_dump(mode="json"),
             "data_sha256": data_sha256(self.examples, self.weights),
         }  # fmt: skip
 
     @property
     def key(self) -> str:
         """Return the identity: 16 hexadecimal digits."""
-        return hashlib.sha256(json.dumps(self.facts, sort_keys=True).encode()).hexdigest()[:16]
+        said = self.facts | {"configuration": self.configuration.sha256}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def folder(self) -> Path:
@@ -101,14 +103,10 @@ def load_trained(folder: Path, weights: Path | None = None) -> SoundDecoder:
     said = facts_of(folder)
     if file_sha256(folder / WEIGHTS) != said["weights_sha256"]:
         raise MissingModel(f"{folder / WEIGHTS} is not what training wrote; remove {folder} and train again")
-    configuration = configuration_named(said["decoder"])
+    configuration = DecoderConfiguration.model_validate(said["configuration"])
     language = find_language_model(configuration, weights)
-    for what, own, wanted in (
-        ("configuration", configuration.sha256, said["configuration_sha256"]),
-        ("language model", language.sha256, said["language_model_sha256"]),
-    ):
-        if own != wanted:
-            raise MissingModel(f"{folder}: it was trained with another {what} than is here now; train it again")
+    if language.sha256 != said["language_model_sha256"]:
+        raise MissingModel(f"{folder}: it was trained with another language model than is here now; name its --weights")
     values = load_file(folder / WEIGHTS)
     decoder = make_decoder(language, configuration, len(values["mean"]), int(said["seed"]))
     _take(decoder, values)
@@ -272,8 +270,9 @@ def _resume(training: Training, decoder: SoundDecoder, optimiser: torch.optim.Op
         state = torch.load(file, map_location="cpu", weights_only=True)
         _take(decoder, state["weights"])
         optimiser.load_state_dict(state["optimiser"])
-    except (OSError, RuntimeError, ValueError, KeyError, EOFError) as error:
-        raise ApplicationError(f"{file} cannot be read ({error}); remove it to train from the start") from error
+    except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
+        why = str(error).splitlines()[0]
+        raise ApplicationError(f"{file} cannot be read ({why}); remove it to train from the start") from error
     return int(state["step"]), list(state["losses"])
 
 

@@ -110,6 +110,26 @@ def train(
         print(f"seed {each.seed}: xares:{encoder},trained={each.key} in {plain_path(each.folder)}")
 
 
+@app.command("check")
+def check_encoder(
+    encoder: Annotated[str, typer.Argument(metavar="FILE.py[:NAME]", help="File or module with the encoder.")],
+    arguments: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Arguments of its constructor, a JSON object.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check an encoder against XARES-LLM's contract, and for faults that cost a training unseen."""
+    from codec_superb.applications.xares.encoder_contract import check_encoder as check
+    from codec_superb.applications.xares.encoder_contract import make_encoder
+
+    found = list(check(make_encoder(encoder, arguments)))
+    if as_json:
+        print_json({"encoder": encoder, "faults": found})
+    else:
+        print("\n".join(found) or f"{encoder}: no fault found")
+    raise typer.Exit(3 if found else 0)
+
+
 def _asked(
     encoder: str, track: str, decoder: str, seeds: Sequence[int], matched: Sequence[Path] | None, shuffled: bool,
     weights: Path | None, device: Device, bf16: bool,
