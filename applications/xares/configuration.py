@@ -84,12 +84,12 @@ class TrackTask(Record):
     """Share of the training sounds, over the sum of all tasks'."""
     train: tuple[str, ...] = ()
     """Datasets of the program to train on."""
-    shards: str = ""
-    """Pattern of the publisher's training shards, ``{00..17}`` standing for numbers."""
-    train_shards: int = 0
-    """How many the publisher has."""
+    shards: tuple[str, ...] = ()
+    """The publisher's training shards below a folder of data, ``{00..17}`` standing for numbers."""
+    fields: tuple[str, ...] = ()
+    """Names of the field of their JSON that holds the text, tried in order."""
     test_shards: int = 0
-    """As above, for the test."""
+    """How many shards the publisher's test has."""
 
 
 class Hidden(Record):

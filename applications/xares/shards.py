@@ -7,7 +7,6 @@ the cut. Nothing is unpacked to disk.
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import tarfile
@@ -186,22 +185,3 @@ def _targets(text: bytes, fields: Sequence[str], place: str, report: ShardReport
     if not texts:
         report.note("JSON without a text", place, f"none of {', '.join(names)}")
     return texts
-
-
-def write_shard(file: Path, samples: Sequence[tuple[str, bytes, dict[str, Any]]]) -> None:
-    """Write sounds (FLAC) with their JSON, the same bytes each time: no times, no owners, no name in gzip's head."""
-    from codec_superb.data_manifests.files import write_atomically
-
-    content = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=content, mode="wb", mtime=0, filename="") as zipped,
-        tarfile.open(fileobj=zipped, mode="w|", format=tarfile.USTAR_FORMAT) as shard,
-    ):
-        for key, flac, said in samples:
-            text = json.dumps(said, ensure_ascii=False, sort_keys=True).encode()
-            for name, data in ((f"{key}.flac", flac), (f"{key}.json", text)):
-                info = tarfile.TarInfo(name)
-                info.size = len(data)
-                shard.addfile(info, io.BytesIO(data))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, content.getvalue())

@@ -35,6 +35,10 @@ MatchedOption = Annotated[
     typer.Option("--matched", metavar="RUN…", help="Train on the sound of these runs of one codec."),
 ]
 ShuffledOption = Annotated[bool, typer.Option("--shuffled", help="Train on labels of other clips: a control.")]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="Train on publishers' shards below this folder, as XARES-LLM has them."),
+]
 WeightsDir = Annotated[
     Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the language model's checkpoint.")
 ]
@@ -53,6 +57,7 @@ def run(
     seed: SeedsOption = [42, 1, 2],  # noqa: B006 -- Typer copies it
     matched: MatchedOption = None,
     shuffled: ShuffledOption = False,
+    data: DataOption = None,
     weights: WeightsDir = None,
     device: TrainDevice = "auto",
     bf16: Bf16Option = False,
@@ -64,10 +69,10 @@ def run(
     from codec_superb.pipeline.workers.executor import Executor
     from codec_superb.pipeline.xares.run import datasets_of, rate_of, train_all, try_all
 
-    asked = _asked(encoder, track, decoder, seed, matched, shuffled, weights, device, bf16)
+    asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
     with TerminalProgress() as progress, Executor(workers) as executor:
-        prepare_fetched(datasets_of(asked.track), progress)
-        trained = train_all(asked, lambda training: _shown(training, progress))
+        prepare_fetched(datasets_of(asked), progress)
+        trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
         readings = try_all(trained, asked, runs or (), progress, executor)
     rate = rate_of(encoder)
     if as_json:
@@ -90,6 +95,7 @@ def train(
     seed: SeedsOption = [42],  # noqa: B006 -- Typer copies it
     matched: MatchedOption = None,
     shuffled: ShuffledOption = False,
+    data: DataOption = None,
     weights: WeightsDir = None,
     device: TrainDevice = "auto",
     bf16: Bf16Option = False,
@@ -99,15 +105,35 @@ def train(
     from codec_superb.cli.selection import prepare_fetched
     from codec_superb.pipeline.xares.run import datasets_of, train_all
 
-    asked = _asked(encoder, track, decoder, seed, matched, shuffled, weights, device, bf16)
+    asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
     with TerminalProgress() as progress:
-        prepare_fetched(datasets_of(asked.track), progress)
-        trained = train_all(asked, lambda training: _shown(training, progress))
+        prepare_fetched(datasets_of(asked, tried=False), progress)
+        trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
     if as_json:
         print_json([each.facts | {"key": each.key, "folder": str(each.folder)} for each in trained])
         return
     for each in trained:
         print(f"seed {each.seed}: xares:{encoder},trained={each.key} in {plain_path(each.folder)}")
+
+
+@app.command()
+def shards(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="A dataset of this machine, or a folder.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the shards.")],
+    label: Annotated[str, typer.Option(help="Label that becomes the text: text, emotion, events, extra:NAME…")],
+    per_shard: Annotated[int, typer.Option(min=1, help="Clips of a shard.")] = 500,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a dataset as WebDataset shards, for XARES-LLM itself or for `train --data`; the same bytes each time."""
+    from codec_superb.applications.xares.shard_writer import write_shards
+
+    done = write_shards(dataset, label, out, per_shard)
+    if as_json:
+        print_json(done._asdict())
+        return
+    print(f"{dataset}: {done.samples} clips in {done.shards} shards, {done.written} written now, in {plain_path(out)}")
+    if done.left_out:
+        note(f"left out: {done.left_out} clips without the label {label}")
 
 
 @app.command("check")
@@ -132,16 +158,18 @@ def check_encoder(
 
 def _asked(
     encoder: str, track: str, decoder: str, seeds: Sequence[int], matched: Sequence[Path] | None, shuffled: bool,
-    weights: Path | None, device: Device, bf16: bool,
+    data: Path | None, weights: Path | None, device: Device, bf16: bool,
 ) -> Asked:  # fmt: skip
     from codec_superb.applications.xares.configuration import track_named
     from codec_superb.pipeline.xares.run import Asked, device_of
 
     if matched and shuffled:
         raise typer.BadParameter("expected --matched or --shuffled, got both")
+    if matched and data:
+        raise typer.BadParameter("expected --matched or --data, got both: shards are no sound of a codec")
     return Asked(
-        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, weights,
-        device_of(device), bf16,
+        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, data,
+        weights, device_of(device), bf16,
     )  # fmt: skip
 
 

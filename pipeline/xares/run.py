@@ -18,6 +18,8 @@ from codec_superb.applications.xares.configuration import Track, configuration_n
 from codec_superb.applications.xares.examples import Example, definition_of, examples_of, labels_shuffled
 from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
+from codec_superb.applications.xares.shard_examples import examples_of_shards
+from codec_superb.applications.xares.shards import ShardReport
 from codec_superb.applications.xares.training import OnStep, Training, train
 from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
@@ -83,14 +85,17 @@ class Asked:
     """Runs of one codec on the training datasets, whose sound decoders are trained on."""
     shuffled: bool = False
     """Whether decoders are trained on labels of other clips: a control."""
+    data: Path | None = None
+    """Folder of publishers' shards to train on, in place of datasets."""
     weights: Path | None = None
     device: str = "cpu"
     bf16: bool = False
 
 
-def datasets_of(track: Track) -> list[str]:
-    """Return the datasets that a track is trained and tried on."""
-    return list(dict.fromkeys([*(name for of in track.tasks.values() for name in of.train), *_tried(track)]))
+def datasets_of(asked: Asked, *, tried: bool = True) -> list[str]:
+    """Return the datasets that a call trains on, and those that it tries decoders on where it does."""
+    trained = () if asked.data or asked.matched else (name for of in asked.track.tasks.values() for name in of.train)
+    return list(dict.fromkeys([*trained, *(_tried(asked.track) if tried else ())]))
 
 
 def device_of(asked: str) -> str:
@@ -102,14 +107,16 @@ def device_of(asked: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def train_all(asked: Asked, on_step: Callable[[Training], OnStep]) -> list[Training]:
+def train_all(
+    asked: Asked, on_step: Callable[[Training], OnStep], say: Callable[[str], None] = lambda _text: None
+) -> list[Training]:
     """Train a decoder for each seed that is not on this machine; errors as those of training and of encoders."""
     encoder = encoder_named(asked.encoder)
     model = encoder.prepare()
     configuration = configuration_named(asked.decoder or asked.track.decoder)
     language = find_language_model(configuration, asked.weights)
-    mode, examples = _examples(asked)
     store = FramesStore(encoder, model, asked.device, 1)
+    mode, examples = _examples(asked, store, say)
     found = []
     for seed in asked.seeds:
         of = labels_shuffled(examples, seed) if asked.shuffled else examples
@@ -120,7 +127,17 @@ def train_all(asked: Asked, on_step: Callable[[Training], OnStep]) -> list[Train
     return found
 
 
-def _examples(asked: Asked) -> tuple[str, Mapping[str, Sequence[Example]]]:
+def _examples(
+    asked: Asked, store: FramesStore, say: Callable[[str], None]
+) -> tuple[str, Mapping[str, Sequence[Example]]]:
+    if asked.data is not None:
+        report = ShardReport()
+        found = examples_of_shards(asked.track, asked.data, store, report)
+        for kind, count in report.faults.most_common():
+            say(f"shards: {count} times {kind}")
+        for example in report.examples:
+            say(f"shards: {example}")
+        return (SHUFFLED if asked.shuffled else "references"), found
     if asked.matched:
         codec, examples = matched_examples(asked.track, asked.matched)
         return f"matched {codec}", examples
