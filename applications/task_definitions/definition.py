@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from codec_superb.applications.task_definitions.messages import Message, Part, Prompt, Role
 from codec_superb.metrics.table import CATEGORIES, Category
@@ -18,7 +18,7 @@ GROUPS = (
     "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
     "tts", "voice_cloning", "spoken_answer", "language", "xares", "other",
 )  # fmt: skip
-"""What ``--application understanding.GROUP`` takes: the published categories, language, and the rest."""
+"""What ``--application understanding.GROUP`` takes: published categories, language, ``xares`` alone, the rest."""
 Group = Literal[
     "asr", "translation", "gender", "speech_qa", "emotion", "instrument", "genre", "chord", "sound", "caption",
     "tts", "voice_cloning", "spoken_answer", "language", "xares", "other",
@@ -109,6 +109,9 @@ class TaskFile(Record):
     """Label that holds the right answer: ``text``, ``emotion``, ``events``, ``answers``, ``extra:NAME``…"""
     needs: tuple[str, ...] = ()
     """Further labels that its prompts use: ``question``, ``choices``, ``extra:NAME``."""
+    only: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Labels with values that a clip must have to be tried, of a dataset without a split: ``{"extra:fold": ["5"]}``;
+    decoders that are trained for the task take the other clips."""
     classes: tuple[str, ...] = Field(default=(), max_length=1024)
     """Answers to choose from, for all clips; a clip whose label is none of them is left out."""
     prompt: Annotated[
@@ -127,6 +130,14 @@ class TaskFile(Record):
     """Publication or place that it is from."""
     licence: str = ""
     """Of the questions, where the task has its own."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave a newer field out where it is empty: a task of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if not self.only:
+            written.pop("only", None)
+        return written
 
 
 class TaskDefinition(Record):

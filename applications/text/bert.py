@@ -114,9 +114,15 @@ class Bert:
         except (TypeError, ValueError) as error:
             raise MissingModel(f"config.json: expected the sizes of a BERT, got others: {error}") from error
 
-    def __call__(self, tokens: Sequence[int]) -> Array:
-        """Return the last layer of a text, shape ``(tokens, width)``."""
-        x = self._norm(self._words[np.asarray(tokens)] + self._places[: len(tokens)])
+    def embedded(self, tokens: Sequence[int]) -> Array:
+        """Return the embeddings of word pieces before the network, ``(tokens, width)``."""
+        found: Array = self._words[np.asarray(tokens)]
+        return found
+
+    def __call__(self, tokens: Sequence[int], weights: Array | None = None) -> Array:
+        """Return the last layer of a text, ``(tokens, width)``; ``weights`` ``(tokens,)`` multiply the embeddings."""
+        words = self.embedded(tokens) if weights is None else self.embedded(tokens) * weights[:, None]
+        x = self._norm(words + self._places[: len(tokens)])
         for layer in self._layers:
             x = layer(x)
         return x

@@ -61,6 +61,18 @@ class MiniLm(TextEncoder):
         """Embed the texts one by one."""
         return np.stack([self._vector(text) for text in texts])
 
+    def pieces(self, text: str) -> list[int]:
+        """Return the tokens of a text with those at its ends; of a long one its first part."""
+        return self._tokeniser.parts(text)[0]
+
+    def embedded(self, tokens: Sequence[int]) -> NDArray[np.float64]:
+        """Return the embeddings of word pieces before the network, without those at the ends, ``(pieces, 384)``."""
+        return self._network.embedded(tokens[1:-1]).astype(np.float64)
+
+    def encode(self, tokens: Sequence[int], weights: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the last layer of a text whose pieces' embeddings are multiplied by ``weights``, ``(tokens, 384)``."""
+        return self._network(tokens, weights.astype(np.float32))
+
     def close(self) -> None:
         """Release the weights."""
         del self._network

@@ -59,7 +59,8 @@ def try_task(definition: TaskDefinition, item: Item, *, family: str = "default",
     row = MEASURES[task.measure.name]
     if row.judged:
         return Trial(messages, case.truth, case.options, tuple(steps))
-    result = made(task.measure, [case])(processed(answer, task.after), case)
+    final = processed(answer, task.after)
+    result = made(task.measure, [case], {case.clip: final})(final, case)
     return Trial(
         messages, case.truth, case.options, tuple(steps), result, _flat(*numbers(row.kind, (result, result), case))
     )

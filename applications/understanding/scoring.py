@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput
-from codec_superb.applications.probe import SIDES, Probe
+from codec_superb.applications.probe import SIDES, Probe, Side
 from codec_superb.applications.task_definitions.definition import TaskDefinition, TaskFile
 from codec_superb.applications.understanding.cases import (
     Case,
@@ -36,11 +36,36 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     cases = {item.clip: case_of(definition.task, item) for item in question.items}
     row = MEASURES[definition.task.measure.name]
     if row.judged:
-        measure = judged(definition.task.measure, question.judgements)
+        measures = dict.fromkeys(SIDES, judged(definition.task.measure, question.judgements))
     else:
-        measure = made(definition.task.measure, [case for case in cases.values() if case is not None])
-    outcomes = {clip: _outcome(definition, measure, case, clip, question) for clip, case in cases.items()}
+        measures = _made(definition, [case for case in cases.values() if case is not None], question)
+    outcomes = {
+        item.clip: _outcome(
+            definition, measures, cases[item.clip], item.clip, question, tried=is_tried(definition.task, item)
+        )
+        for item in question.items
+    }
     return ProbeScores(outcomes, settings={"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}"})
+
+
+def _made(definition: TaskDefinition, cases: Sequence[Case], question: ScoringInput) -> dict[Side, Measure]:
+    """Return the measure of each side; it is one unless it looks at all answers of a side."""
+    task = definition.task
+    if not MEASURES[task.measure.name].of_corpus:
+        return dict.fromkeys(SIDES, made(task.measure, cases))
+    # answers of clips that failed on either side compare with nothing
+    whole = [case for case in cases if case.clip not in question.failures]
+    found: dict[Side, Measure] = {}
+    for side in SIDES:
+        given = getattr(question, side)
+        answers = {case.clip: processed(str(given.get(case.clip, "")), task.after) for case in whole}
+        found[side] = made(task.measure, whole, answers)
+    return found
+
+
+def is_tried(task: TaskFile, item: Item) -> bool:
+    """Whether a clip is of the part that the task is tried on."""
+    return all(item.label(name) in values for name, values in task.only.items())
 
 
 def case_of(task: TaskFile, item: Item) -> Case | None:
@@ -62,10 +87,17 @@ def definition_of(probe: Probe) -> TaskDefinition:
 
 
 def _outcome(
-    definition: TaskDefinition, measure: Measure, case: Case | None, clip: str, question: ScoringInput
+    definition: TaskDefinition,
+    measures: Mapping[Side, Measure],
+    case: Case | None,
+    clip: str,
+    question: ScoringInput,
+    *,
+    tried: bool,
 ) -> ClipOutcome:
-    if case is None:
-        return ClipOutcome("left_out", f"no label {definition.task.label}, or none of the task's classes")
+    if case is None or not tried:
+        lacking = f"no label {definition.task.label}, or none of the task's classes"
+        return ClipOutcome("left_out", "not of the part of the dataset that the task is tried on" if case else lacking)
     if clip in question.failures:
         return ClipOutcome("failed", question.failures[clip])
     kind = MEASURES[definition.task.measure.name].kind
@@ -75,7 +107,7 @@ def _outcome(
         if not isinstance(answer, str):
             return ClipOutcome("failed", f"expected an answer to the {side}, got none")
         try:
-            result = measure(processed(answer, definition.task.after), case)
+            result = measures[side](processed(answer, definition.task.after), case)
         except PredictionFailed as error:
             return ClipOutcome("failed", f"{side}: {error}")
         if isinstance(result, LeftOut):

@@ -90,6 +90,10 @@ class TrackTask(Record):
     """Names of the field of their JSON that holds the text, tried in order."""
     test_shards: int = 0
     """How many shards the publisher's test has."""
+    classes: int = 0
+    """Number of classes that the publisher states; 0 where there are none."""
+    question: str = ""
+    """Of a task that is trained on alone; one with an understanding task of its name has that one's."""
 
 
 class Hidden(Record):
@@ -111,7 +115,7 @@ class Track(Record):
     decoder: str
     """Usual configuration."""
     tasks: dict[str, TrackTask]
-    """By the name of an understanding task."""
+    """By name: of an understanding task, by which it is tried, or with a question of its own."""
     hidden: dict[str, Hidden] = Field(default_factory=dict)
     """By name; never trained on."""
 

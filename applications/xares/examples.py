@@ -11,11 +11,10 @@ import numpy as np
 
 from codec_superb.applications.clips import item_of, reference_at
 from codec_superb.applications.errors import MissingLabels, UnknownApplication
-from codec_superb.applications.interface import Item
 from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.applications.task_definitions.messages import Message
 from codec_superb.applications.understanding.registry import own_registry
-from codec_superb.applications.understanding.scoring import case_of
+from codec_superb.applications.understanding.scoring import case_of, is_tried
 from codec_superb.applications.understanding.templates import render
 from codec_superb.applications.xares.configuration import Track
 from codec_superb.applications.xares.frames_store import Load
@@ -59,14 +58,24 @@ def examples_of(track: Track) -> dict[str, list[Example]]:
 
     Raises DatasetError for a dataset that is not on this machine, MissingLabels for a task without any sound.
     """
+    if without := [name for name, of in track.tasks.items() if not of.train]:
+        raise MissingLabels(
+            f"track {track.track}: {without[0]} is trained on publishers' shards: name their folder with --data DIR, "
+            "or a decoder that was trained there with trained=KEY"
+        )
     found = {name: list(_examples(definition_of(name), of.train)) for name, of in track.tasks.items()}
     for name, examples in found.items():
         if not examples:
+            label = definition_of(name).task.label
             raise MissingLabels(
-                f"{name}: expected clips with the label {definition_of(name).task.label} in "
-                f"{', '.join(track.tasks[name].train) or 'a dataset to train on'}, got none"
+                f"{name}: expected clips with the label {label} in {', '.join(track.tasks[name].train)}, got none"
             )
     return found
+
+
+def tasks_tried(track: Track) -> dict[str, TaskDefinition]:
+    """Return the tasks by which a track is tried: those that are understanding tasks."""
+    return {name: definition_of(name) for name, of in track.tasks.items() if not of.question}
 
 
 def _examples(definition: TaskDefinition, datasets: Sequence[str]) -> Iterator[Example]:
@@ -77,7 +86,8 @@ def _examples(definition: TaskDefinition, datasets: Sequence[str]) -> Iterator[E
             clip = dataset.clip(clip_id)
             item = item_of(clip)
             case = case_of(definition.task, item) if item.category in definition.task.categories else None
-            if case is None:
+            # a task without a part of its own has a training dataset that is none of its test datasets
+            if case is None or (definition.task.only and is_tried(definition.task, item)):
                 continue
             text = asked(render(prompt, item))
             load = functools.partial(reference_at, clip)
@@ -156,13 +166,3 @@ def labels_shuffled(examples: Mapping[str, Sequence[Example]], seed: int) -> dic
         order = np.random.default_rng([seed, *task.encode()]).permutation(len(of))
         found[task] = [replace(each, target=of[at].target) for each, at in zip(of, order, strict=True)]
     return found
-
-
-def items_of(dataset: str, definition: TaskDefinition) -> Iterator[tuple[Item, Load, str]]:
-    """Yield the labelled clips of a dataset that a task is tried on, with what loads them and their key."""
-    opened = open_dataset(dataset)
-    for clip_id in sorted(opened.clip_ids()):
-        clip = opened.clip(clip_id)
-        item = item_of(clip)
-        if item.category in definition.task.categories and case_of(definition.task, item) is not None:
-            yield item, functools.partial(reference_at, clip), sound_key(opened.manifest_hash, clip_id)

@@ -32,14 +32,18 @@ def examples_of_shards(track: Track, root: Path, store: FramesStore, report: Sha
 
 
 def _examples(task: str, of: TrackTask, root: Path, store: FramesStore, report: ShardReport) -> Iterator[Example]:
-    definition = definition_of(task)
-    # a fixed instruction: shards have no labels that a prompt could name
-    prompt = asked(render(definition.prompt(FAMILY), Item("", definition.task.categories[0])))
+    prompt = of.question or _question(task)
     for pattern in of.shards:
         for shard in find_shards(root, pattern):
             for key, target in _indexed(shard, of, store, report):
                 length = len(prompt) + len(target)
                 yield Example(task, key, prompt, target, length, functools.partial(_gone, shard.name))
+
+
+def _question(task: str) -> str:
+    """Return what is asked: a fixed instruction, since shards have no labels that a prompt could name."""
+    definition = definition_of(task)
+    return asked(render(definition.prompt(FAMILY), Item("", definition.task.categories[0])))
 
 
 def _indexed(shard: Path, of: TrackTask, store: FramesStore, report: ShardReport) -> list[tuple[str, str]]:

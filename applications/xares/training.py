@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
-from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, definition_of
+from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, tasks_tried
 from codec_superb.applications.xares.frames_store import FramesStore, home_of
 from codec_superb.applications.xares.language_model import LanguageModel, find_language_model, make_decoder
 from codec_superb.data_manifests.files import file_sha256, locked, replacing, write_atomically
@@ -60,8 +60,9 @@ class Training:
     @property
     def prompts(self) -> dict[str, dict[str, Any]]:
         """Return of each task what is asked behind the frames, and its classes."""
+        tried = tasks_tried(self.track)
         return {
-            name: {"prompt": of[0].prompt, "classes": list(definition_of(name).task.classes)}
+            name: {"prompt": of[0].prompt, "classes": list(tried[name].task.classes) if name in tried else []}
             for name, of in self.examples.items()
         }
 

@@ -19,7 +19,7 @@ from codec_superb.applications.probe import Probe
 from codec_superb.applications.table import probe
 from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.applications.understanding.chat import Chat
-from codec_superb.applications.understanding.scoring import definition_of
+from codec_superb.applications.understanding.scoring import definition_of, is_tried
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
@@ -80,8 +80,10 @@ class ProbeGroup:
 
 
 def labelled(row: Probe, item: Item) -> bool:
-    """Whether a clip has the labels that a probe needs."""
-    return all(item.label(need) for need in row.labels)
+    """Whether a clip has the labels that a probe needs, and is of the part that its task is tried on."""
+    return all(item.label(need) for need in row.labels) and (
+        row.definition is None or is_tried(row.definition.task, item)
+    )
 
 
 def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:

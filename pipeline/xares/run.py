@@ -15,7 +15,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.understanding.probes import PREFIX
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
 from codec_superb.applications.xares.configuration import Track, configuration_named
-from codec_superb.applications.xares.examples import Example, definition_of, examples_of, labels_shuffled
+from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled, tasks_tried
 from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.shard_examples import examples_of_shards
@@ -172,8 +172,8 @@ def try_all(
 def _tried(track: Track) -> dict[str, list[str]]:
     """Return the probes that a track asks of each dataset."""
     found: dict[str, list[str]] = {}
-    for name in track.tasks:
-        for dataset in definition_of(name).task.datasets:
+    for name, definition in tasks_tried(track).items():
+        for dataset in definition.task.datasets:
             found.setdefault(dataset, []).append(f"{PREFIX}{name}")
     return found
 

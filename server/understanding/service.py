@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy.orm import Session
@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from codec_superb.applications.understanding.conversion.published import PublishedFigure
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.tables import published_table
-from codec_superb.pipeline.literature.uea import BOARDS, BoardName, contradictions, uea_about, uea_board
+from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
+from codec_superb.pipeline.literature.xares import TRACKS, xares_about, xares_board
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
@@ -107,11 +108,12 @@ def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
             rows.append((found.numbers.resynthesis.value, name, TextCell(entry.source_label)))
     lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
     codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
-    return [*map(_board, BOARDS), ("Codecs", table.differs[-1], codecs)]
+    boards = [_board(uea_about()["boards"][name], uea_board(name)) for name in BOARDS]
+    boards += [_board(xares_about()["boards"][name], xares_board(name)) for name in TRACKS]
+    return [*boards, ("Codecs", table.differs[-1], codecs)]
 
 
-def _board(board: BoardName) -> tuple[str, str, TextTable]:
-    about, models = uea_about()["boards"][board], uea_board(board)
+def _board(about: Mapping[str, str], models: Sequence[PublishedModel]) -> tuple[str, str, TextTable]:
     heads = ["Model", "Average", *(name.removesuffix("_pct").replace("_", " ") for name in models[0].figures)]
     lines = tuple(
         tuple(map(TextCell, (of.model, f"{of.average:.2f}", *(f"{value:.2f}" for value in of.figures.values()))))

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from codec_superb.applications.task_definitions.definition import Argument, Use
+from codec_superb.applications.task_definitions.definition import Use
 from codec_superb.applications.understanding.cases import Case, Result
 from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
-Maker = Callable[[Mapping[str, Argument], Sequence[Case]], Measure]
 KindName = Literal[
     "choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer", "icer"
 ]
@@ -42,6 +41,8 @@ class MeasureRow:
     """A change of numbers changes it."""
     extra: str = ""
     """Extra of this package that it needs."""
+    of_corpus: bool = False
+    """Whether the measure of a side is made with all answers of that side: its maker takes them as a third argument."""
     judged: bool = False
     """Whether another model judges: a second pass with a journal of its own."""
 
@@ -122,6 +123,16 @@ _ROWS = (
     MeasureRow(
         "icer", "icer", f"{_HERE}.xares:character_errors", "1 − character error rate in that form, spaces counted"
     ),
+    MeasureRow(
+        "fense:minilm", "value", f"{_HERE}.semantic:fense_minilm",
+        "cosine of meaning, 0 to 100, by MiniLM and without a detector of errors: not the published FENSE",
+        version="minilm-1", extra="probes",
+    ),
+    MeasureRow(
+        "date:minilm", "value", f"{_HERE}.semantic:date_minilm",
+        "meaning, and how well it tells the clip from others, 0 to 100, by MiniLM: not the published DATE",
+        ("domain",), version="minilm-1", extra="probes", of_corpus=True,
+    ),
     *(
         MeasureRow(f"judge-{name}", kind, f"{_JUDGED}:{reader}", summary, ("context",), judged=True)
         for name, kind, reader, summary in _JUDGES
@@ -130,7 +141,10 @@ _ROWS = (
 MEASURES: dict[str, MeasureRow] = {row.name: row for row in _ROWS}
 
 
-def made(use: Use, cases: Sequence[Case]) -> Measure:
-    """Return the measure that a task names, for the clips of a run. Raises MissingPackage with the install command."""
-    maker: Maker = load(MEASURES[use.name].target)
-    return maker(use.arguments, cases)
+def made(use: Use, cases: Sequence[Case], answers: Mapping[str, str] | None = None) -> Measure:
+    """Return the measure that a task names, for one side of the clips of a run; ``answers`` are that side's, by clip.
+
+    Raises MissingPackage with the install command.
+    """
+    maker: Callable[..., Measure] = load(MEASURES[use.name].target)
+    return maker(use.arguments, cases, answers or {}) if MEASURES[use.name].of_corpus else maker(use.arguments, cases)

@@ -31,6 +31,8 @@ def _item(definition: TaskDefinition) -> Item:
     truth: dict[str, Any] = {name: right if name in {"text", "emotion"} else (right,)}
     if own:
         truth = {"extra": ((own, right),)}
+    if task.only:
+        truth["extra"] = tuple((label.removeprefix("extra:"), values[0]) for label, values in task.only.items())
     fields: dict[str, Any] = {
         "choices": choices,
         "question": "Which is it?" if "question" in task.needs else None,
@@ -61,7 +63,9 @@ def test_a_task_tells_right_from_wrong(name: str) -> None:
         parts = [part for message in render(prompt.prompt(definition.task.classes), item) for part in message.parts]
         assert [part.kind for part in parts].count("audio") == 1
         shown = " ".join(part.text for part in parts)
-        assert all(choice in shown for choice in (*definition.task.classes, *item.choices))
+        # decoders of XARES-LLM have learnt their classes, and are asked without them
+        named = () if definition.task.group == "xares" else definition.task.classes
+        assert all(choice in shown for choice in (*named, *item.choices))
     right, wrong = _answers(definition, item)
     if definition.task.measure.arguments.get("tokenizer") == "ja-mecab":
         pytest.importorskip("MeCab", reason="tokens of Japanese come from MeCab")
