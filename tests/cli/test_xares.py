@@ -1,0 +1,128 @@
+"""``xares``: the offline track for real, and the commands on small tracks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.applications.xares import ENCODER, write_decoder, write_tones
+from support.profile import amount
+from typer.testing import CliRunner
+
+from codec_superb.applications.xares.configuration import track_named
+from codec_superb.applications.xares.decoder import Question
+from codec_superb.applications.xares.training import load_trained
+from codec_superb.cli.app import app
+from codec_superb.pipeline.xares.run import Asked, rate_of, train_all
+
+LANGUAGE = "und_xares_language_accuracy_pct"
+
+
+def _call(*arguments: str) -> tuple[int, Any]:
+    found = CliRunner().invoke(app, ["xares", *arguments, "--json"], catch_exceptions=False)
+    return found.exit_code, json.loads(found.stdout) if found.stdout.startswith(("{", "[")) else found.output
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a home of its own."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
+    """``shards`` writes what ``train --data`` reads; a second call trains nothing and names the same decoder."""
+    write_tones(home / "tones")
+    code, done = _call(
+        "shards", str(home / "tones"), "--label", "events", "-o", str(home / "data"), "--per-shard", "10"
+    )
+    assert (code, done) == (0, {"samples": 24, "shards": 3, "written": 3, "left_out": 0})
+    write_decoder(home)
+    track = home / "track.yaml"
+    text = {
+        "track": "tones", "title": "Tones", "decoder": str(home / "decoder.yaml"),
+        "tasks": {
+            "xares_sound": {"weight": 1, "fields": ["label"], "shards": ["tones_{000000..000002}.tar.gz"]},
+        },
+    }  # fmt: skip
+    track.write_text(json.dumps(text))
+    call = ("train", "--encoder", ENCODER, "--track", str(track), "--data", str(home / "data"), "--seed", "1")
+    code, (made,) = _call(*call)
+    assert code == 0
+    assert made["track"] == "tones"
+    stamp = (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns
+    assert _call(*call)[1][0]["key"] == made["key"]
+    assert (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns == stamp
+
+
+def test_check_names_faults_and_exits_with_3(tmp_path: Path) -> None:
+    """A good one exits with 0."""
+    file = tmp_path / "my_encoder.py"
+    file.write_text(
+        "import torch\nclass MyEncoder(torch.nn.Module):\n    output_dim = 2\n"
+        "    def forward(self, audio, mask=None):\n"
+        "        frames = audio[:, : audio.shape[1] // 320 * 320].reshape(len(audio), -1, 320)[..., :2]\n"
+        "        return frames, None if mask is None else mask[:, ::320][:, : frames.shape[1]]\n"
+    )
+    assert _call("check", str(file)) == (0, {"encoder": str(file), "faults": []})
+    file.write_text(file.read_text().replace("[..., :2]", "[..., :3]"))
+    code, found = _call("check", str(file))
+    assert code == 3
+    assert "expected frames of shape (3, frames, 2), got shape (3, 156, 3)" in found["faults"][0]
+
+
+def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
+    """Before anything is fetched or trained."""
+    found = CliRunner().invoke(app, ["xares", "run", "--matched", str(home), "--shuffled"])
+    assert found.exit_code == 2
+    assert "got both" in found.output
+
+
+def test_an_encoder_s_rate_is_said() -> None:
+    """Frames a second by its hop; bits a second of a codec."""
+    assert rate_of(ENCODER).model_dump() == {"frames_per_s": 100.0, "bits_per_s": None}
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_offline_track_ranks_codecs() -> None:
+    """Five languages: references above 85 %, Codec2 700 below them; shuffled labels and noise at chance (20 %)."""
+    from codec_superb.data_manifests import prepare
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.workers.executor import Executor
+    from codec_superb.pipeline.workers.progress import SilentProgress
+    from codec_superb.pipeline.xares.run import try_all
+
+    for name in ("phone_languages", "phone_prompts", "mini"):
+        prepare(name)
+    seeds = (42, 1, 2)[: amount(1, 3)]
+    asked = Asked("faster-whisper-frames", track_named("offline"), seeds=seeds)
+    trained = train_all(asked, lambda _: lambda _step, _loss: None)
+    out = trained[0].folder.parent.parent / "test-runs"
+    with Executor(2) as executor:
+        codecs = ["codec2_3200", "codec2_700"][-amount(1, 2) :]
+        made = resynthesise(codecs, ["phone_prompts"], out=out, executor=executor, progress=SilentProgress())
+        readings = try_all(trained, asked, [run.path for run in made], SilentProgress(), executor)
+        values = {of.codec: of for of in readings if of.figure == LANGUAGE and of.decoding == "greedy"}
+        for seed in seeds:
+            assert values[""].by_seed[seed] >= 85
+            assert values["codec2_700"].by_seed[seed] <= values[""].by_seed[seed] - 8
+        if "codec2_3200" in values:
+            assert values["codec2_700"].mean < values["codec2_3200"].mean <= values[""].mean
+    rng = np.random.default_rng(0)
+    classes = ("English", "French", "Italian", "Russian", "Spanish")
+    for training in trained:
+        decoder = load_trained(training.folder)
+        noise = [
+            Question(rng.standard_normal((200, 384)).astype(np.float32), "Classify the language.") for _ in range(50)
+        ]
+        right = sum(answer == classes[at % 5] for at, answer in enumerate(decoder.answer(noise)))
+        assert right <= 15 + 3
+    if amount(0, 1):
+        control = train_all(Asked(asked.encoder, asked.track, shuffled=True), lambda _: lambda _step, _loss: None)
+        with Executor(2) as executor:
+            found = try_all(control, asked, [], SilentProgress(), executor)
+        assert all(value <= 35 for of in found if of.figure == LANGUAGE for value in of.by_seed.values())
