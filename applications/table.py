@@ -10,6 +10,7 @@ from math import inf
 from codec_superb.applications.averages.composite import Composite
 from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.frozen.rows import METHODS, frozen_probes
 from codec_superb.applications.mseb.tasks import own_tasks
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
 from codec_superb.applications.ultra.protocol import ULTRA
@@ -246,7 +247,8 @@ _ROWS = (
 
 _MSEB = own_tasks()
 _TASKS = own_probes()
-PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes, *_TASKS)}
+_FROZEN = frozen_probes()
+PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes, *_TASKS, *_FROZEN)}
 PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in PROBES.values() for metric in row.metrics}
 AVERAGES: dict[str, Composite] = {row.figure.key: row for row in (ULTRA, *_MSEB.composites)}
 """Figures over several probes and datasets, computed from the values of single figures and never from clips."""
@@ -260,6 +262,7 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     "ultra": ("asr", "sim", "utmos", "dnsmos"),
     **_MSEB.applications,
     **grouped(_TASKS),
+    **{f"xares.{method}": tuple(row.key for row in _FROZEN if row.group == method) for method in METHODS},
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
 BENCHMARKS = frozenset({"mseb", "understanding", "xares"})

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from codec_superb.applications.metric_functions import Evidence, Floats, percentage
+from codec_superb.applications.metric_functions import (
+    Evidence,
+    Floats,
+    character_error_rate,
+    percentage,
+    word_error_rate,
+)
 
 _ORDERS = range(1, 5)
 
@@ -49,13 +55,14 @@ def kept(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
     return 100.0 * _ratio(weights @ evidence.values[field_name], weights @ evidence.values["asked"])
 
 
-def inverse_error_rate(evidence: Evidence, weights: Floats) -> Floats:
-    """100 less the errors in percent of the labels' units (words, or else characters), 0 at least: iWER and iCER."""
-    values = evidence.values
-    errors = values["substitutions"] + values["deletions"] + values["insertions"]
-    rate = _ratio(weights @ errors, weights @ (values["words"] + values["characters"]))
-    result: Floats = np.maximum(0.0, 100.0 * (1.0 - rate))
-    return result
+def inverse_word_error_rate(evidence: Evidence, weights: Floats) -> Floats:
+    """100 less the word error rate in percent, 0 at least: iWER."""
+    return np.maximum(0.0, 100.0 - word_error_rate(evidence, weights))
+
+
+def inverse_character_error_rate(evidence: Evidence, weights: Floats) -> Floats:
+    """100 less the character error rate in percent, 0 at least: iCER."""
+    return np.maximum(0.0, 100.0 - character_error_rate(evidence, weights))
 
 
 def all_kept(evidence: Evidence, weights: Floats, field_name: str) -> Floats:

@@ -14,7 +14,7 @@ from support.profile import examples
 from codec_superb.applications.metric_functions import Evidence
 from codec_superb.applications.task_definitions.definition import Use
 from codec_superb.applications.understanding.cases import Case, Counts, LeftOut, Verdict
-from codec_superb.applications.understanding.figures import inverse_error_rate
+from codec_superb.applications.understanding.figures import inverse_character_error_rate, inverse_word_error_rate
 from codec_superb.applications.understanding.measures.date_score import (
     DELTAS,
     discrimination,
@@ -62,7 +62,8 @@ def test_accuracy_is_equality_in_that_form() -> None:
 def _figure(counts: list[Counts]) -> float:
     names = ("substitutions", "deletions", "insertions", "words", "characters")
     values = {name: np.array([float(getattr(of, name)) for of in counts]) for name in names}
-    return float(inverse_error_rate(Evidence(values), np.ones((1, len(counts))))[0])
+    figure = inverse_word_error_rate if counts[0].words else inverse_character_error_rate
+    return float(figure(Evidence(values), np.ones((1, len(counts))))[0])
 
 
 def test_one_less_the_error_rates() -> None:
