@@ -97,8 +97,8 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> dict[str, 
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
     for values in (shared, *sided.values()):
         _agree(shared, values)
-    if probe.definition is not None:
-        _agree_of_task(len(probe.definition.task.classes), shared, sided)
+    if probe.definition is not None or "parsed" in sided["reference"]:
+        _agree_of_task(len(probe.definition.task.classes) if probe.definition else 0, shared, sided)
     return {"shared": shared, **sided}
 
 
