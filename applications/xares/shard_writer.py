@@ -18,6 +18,8 @@ from codec_superb.applications.errors import MissingLabels
 from codec_superb.data_manifests import Clip, open_dataset
 from codec_superb.data_manifests.files import write_atomically
 
+_LABELS = ("text", "language", "speaker", "emotion", "events", "answers")
+
 
 class Written(NamedTuple):
     """What became of a dataset."""
@@ -36,6 +38,8 @@ def write_shards(dataset: str, label: str, out: Path, per_shard: int) -> Written
     Sound is FLAC of 24 bits at the clip's own rate and channels; JSON holds ``label``, ``id``, ``licence`` and
     ``attribution``. Raises DatasetError for the dataset, MissingLabels where no clip has the label.
     """
+    if label not in _LABELS and not label.startswith("extra:"):
+        raise MissingLabels(f"expected a label of {', '.join(_LABELS)} or extra:NAME, got {label!r}")
     opened = open_dataset(dataset)
     clips = [opened.clip(clip_id) for clip_id in sorted(opened.clip_ids())]
     texts = {clip.id: item_of(clip).label(label) for clip in clips}

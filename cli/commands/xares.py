@@ -67,14 +67,15 @@ def run(
     """Train a decoder for each seed, try all on references and on the sound of RUNS, and print the spread."""
     from codec_superb.cli.selection import prepare_fetched
     from codec_superb.pipeline.workers.executor import Executor
-    from codec_superb.pipeline.xares.run import datasets_of, rate_of, train_all, try_all
+    from codec_superb.pipeline.xares.run import check_runs, datasets_of, rate_of, train_all, try_all
 
     asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
+    check_runs(asked.track, runs or ())
+    rate = rate_of(encoder)
     with TerminalProgress() as progress, Executor(workers) as executor:
         prepare_fetched(datasets_of(asked), progress)
         trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
         readings = try_all(trained, asked, runs or (), progress, executor)
-    rate = rate_of(encoder)
     if as_json:
         print_json(
             {

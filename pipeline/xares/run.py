@@ -178,6 +178,12 @@ def _tried(track: Track) -> dict[str, list[str]]:
     return found
 
 
+def check_runs(track: Track, runs: Sequence[Path]) -> None:
+    """Raise, before a decoder is trained, the errors of runs that are none, or on a dataset that is not tried."""
+    if runs:
+        _by_dataset(runs, _tried(track))
+
+
 def _by_dataset(runs: Sequence[Path], tried: Collection[str]) -> dict[str, list[Path]]:
     """Group runs by dataset. Raises PipelineError for one that the track does not try."""
     found: dict[str, list[Path]] = {}

@@ -16,6 +16,7 @@ from codec_superb.applications.xares.configuration import track_named
 from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.training import load_trained
 from codec_superb.cli.app import app
+from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.xares.run import Asked, rate_of, train_all
 
 LANGUAGE = "und_xares_language_accuracy_pct"
@@ -79,6 +80,10 @@ def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
     found = CliRunner().invoke(app, ["xares", "run", "--matched", str(home), "--shuffled"])
     assert found.exit_code == 2
     assert "got both" in found.output
+    (home / "tones").mkdir()
+    found = CliRunner().invoke(app, ["xares", "run", str(home / "tones")])
+    assert isinstance(found.exception, RunFolderError)
+    assert not (home / "home" / "xares").exists()
 
 
 def test_an_encoder_s_rate_is_said() -> None:

@@ -64,6 +64,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         np.testing.assert_array_equal(decode(of, 16000), original)
     with pytest.raises(MissingLabels, match="expected clips with the label emotion, got none"):
         write_shards(str(tones), "emotion", tmp_path / "three", 4)
+    with pytest.raises(MissingLabels, match=r"expected a label of text, .* or extra:NAME, got 'mood'"):
+        write_shards(str(tones), "mood", tmp_path / "three", 4)
 
 
 def test_faults_are_counted_with_their_places(tmp_path: Path) -> None:
