@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -109,8 +110,15 @@ def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
     lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
     codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
     boards = [_board(uea_about()["boards"][name], uea_board(name)) for name in BOARDS]
-    boards += [_board(xares_about()["boards"][name], xares_board(name)) for name in TRACKS]
+    boards += [_board(_cited(xares_about(), name), xares_board(name)) for name in TRACKS]
     return [*boards, ("Codecs", table.differs[-1], codecs)]
+
+
+def _cited(about: Mapping[str, Any], board: str) -> dict[str, str]:
+    """Return what a board is, with a source of its own, which is not that of the others on the page."""
+    found: dict[str, str] = about["boards"][board]
+    differs = " ".join(about["differs"])
+    return {**found, "definition": f"{found['definition']} {differs} {about['citation']} State of {about['date']}."}
 
 
 def _board(about: Mapping[str, str], models: Sequence[PublishedModel]) -> tuple[str, str, TextTable]:
