@@ -44,11 +44,11 @@ def list_published(kind: Kind, database: str | None, storage: Path | None, *, as
     """Print name, number of values, source and date of all results of a kind that were imported."""
     with server_transaction(database, storage) as session:
         from codec_superb.server.published.importing import NOUNS
-        from codec_superb.server.published.repository import imported
+        from codec_superb.server.published.repository import imported, values_of
 
         noun = NOUNS[kind][0]
         data = [
-            {noun: row.name, "values": len(row.results), "source": row.source,
+            {noun: row.name, "values": values_of(row), "source": row.source,
              "added": row.added.isoformat(timespec="seconds")}
             for row in imported(session, kind)
         ]  # fmt: skip

@@ -19,6 +19,7 @@ from codec_superb.cli.commands import (
     admin_tasks,
     admin_tokens,
     admin_verify,
+    admin_xares,
 )
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
@@ -35,6 +36,7 @@ app.add_typer(admin_datasets.app, name="datasets", cls=Group)
 app.add_typer(admin_listening.app, name="listening", cls=Group)
 app.add_typer(admin_mseb.app, name="mseb", cls=Group)
 app.add_typer(admin_tasks.app, name="tasks", cls=Group)
+app.add_typer(admin_xares.app, name="xares", cls=Group)
 app.add_typer(admin_private.app, name="private", cls=Group)
 app.add_typer(admin_keys.app, name="key", cls=Group)
 app.add_typer(admin_verify.app, name="verify", cls=Group)

@@ -12,8 +12,9 @@ from codec_superb.cli.console import TerminalProgress, note, print_json, print_t
 from codec_superb.cli.options import Device, JsonOption, WorkersOption, plain_path
 
 if TYPE_CHECKING:
+    from codec_superb.applications.xares.result import Reading, XaresResult
     from codec_superb.applications.xares.training import OnStep, Training
-    from codec_superb.pipeline.xares.run import Asked, EncoderRate, Reading
+    from codec_superb.pipeline.xares.run import Asked
 
 HEAD = ("sound", "mean", "seeds", "95 % interval", "constrained", "clips")
 app = typer.Typer(help="XARES-LLM: train a small language model on an encoder's frames.", no_args_is_help=True)
@@ -64,27 +65,26 @@ def run(
     workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a decoder for each seed, try all on references and on the sound of RUNS, and print the spread."""
+    """Train a decoder for each seed, try all on references and on the sound of RUNS, and print the spread.
+
+    With `--json` the record is printed that `admin xares import` puts on a leaderboard.
+    """
     from codec_superb.cli.selection import prepare_fetched
     from codec_superb.pipeline.workers.executor import Executor
-    from codec_superb.pipeline.xares.run import check_runs, datasets_of, rate_of, train_all, try_all
+    from codec_superb.pipeline.xares.recording import result_of
+    from codec_superb.pipeline.xares.run import check_runs, datasets_of, train_all, try_all
 
     asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
     check_runs(asked.track, runs or ())
-    rate = rate_of(encoder)
     with TerminalProgress() as progress, Executor(workers) as executor:
         prepare_fetched(datasets_of(asked), progress)
         trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
         readings = try_all(trained, asked, runs or (), progress, executor)
+    result = result_of(encoder, trained, readings)
     if as_json:
-        print_json(
-            {
-                "encoder": encoder, "track": track, "decoders": [each.facts | {"key": each.key} for each in trained],
-                "rate": rate.model_dump(), "figures": [each.model_dump(mode="json") for each in readings],
-            }
-        )  # fmt: skip
+        print_json(result.model_dump(mode="json"))
     else:
-        _print(readings, rate, encoder)
+        _print(result)
     raise typer.Exit(3 if any(each.failed for each in readings) else 0)
 
 
@@ -193,13 +193,13 @@ def _shown(training: Training, progress: TerminalProgress) -> OnStep:
     return on_step
 
 
-def _print(readings: Sequence[Reading], rate: EncoderRate, encoder: str) -> None:
+def _print(result: XaresResult) -> None:
     from codec_superb.applications.table import PROBE_METRICS
     from codec_superb.applications.xares.chat import CONSTRAINED
 
-    constrained = {(of.figure, of.dataset, of.codec): of for of in readings if of.decoding == CONSTRAINED}
+    constrained = {(of.figure, of.dataset, of.codec): of for of in result.figures if of.decoding == CONSTRAINED}
     blocks: dict[tuple[str, str], list[Reading]] = {}
-    for of in readings:
+    for of in result.figures:
         if of.decoding != CONSTRAINED:
             blocks.setdefault((of.figure, of.dataset), []).append(of)
     for (figure, dataset), members in blocks.items():
@@ -210,9 +210,10 @@ def _print(readings: Sequence[Reading], rate: EncoderRate, encoder: str) -> None
         cells = [_cells(of, constrained.get((of.figure, of.dataset, of.codec)), row.unit) for of in members]
         print_table(f"{row.label} {'↑' if sign > 0 else '↓'} ({dataset})", HEAD, cells)
         print()
-    frames = "" if rate.frames_per_s is None else f", {rate.frames_per_s:g} frames/s"
-    bits = "" if rate.bits_per_s is None else f", {rate.bits_per_s:g} bits/s"
-    note(f"encoder {encoder}{frames}{bits}; seeds: least to greatest value; interval: clips, first seed")
+    rate = result.rate
+    said = ((rate.frames_per_s, "frames/s"), (rate.numbers_per_s, "numbers/s"), (rate.bits_per_s, "bits/s"))
+    rates = "".join(f", {value:g} {unit}" for value, unit in said if value is not None)
+    note(f"encoder {result.encoder}{rates}; seeds: least to greatest value; interval: clips, first seed")
 
 
 def _cells(of: Reading, other: Reading | None, unit: str) -> tuple[str, ...]:

@@ -34,10 +34,22 @@ def xares_board(track: TrackName) -> tuple[PublishedModel, ...]:
     return tuple(_model(line) for line in read_figures(f"xares_{track}"))
 
 
+@cache
+def xares_baselines(track: TrackName) -> Mapping[str, Mapping[str, float]]:
+    """Read the publisher's own encoders on the public tasks, percent, by encoder and task."""
+    lines = read_figures(f"xares_baselines_{track}")
+    return {line.pop("encoder"): {name: float(value) for name, value in line.items()} for line in lines}
+
+
 def xares_average(track: TrackName, figures: Mapping[str, float]) -> float:
-    """Return half the sum of the means over public and hidden tasks, as the board prints it."""
+    """Return half the sum of the means over public and hidden tasks, as the board prints it.
+
+    Of a baseline, which has no hidden ones, the mean.
+    """
     tasks = [value for name, value in figures.items() if name not in _MEANS]
     public, hidden = tasks[: _PUBLIC[track]], tasks[_PUBLIC[track] :]
+    if not hidden:
+        return fmean(public)
     return (fmean(public) + (figures[HIDDEN] if HIDDEN in figures else fmean(hidden))) / 2
 
 

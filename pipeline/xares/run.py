@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.applications.table import PROBES
 from codec_superb.applications.understanding.probes import PREFIX
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
 from codec_superb.applications.xares.configuration import Track, configuration_named
 from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled, tasks_tried
 from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
+from codec_superb.applications.xares.result import SHUFFLED, Heard, Reading
 from codec_superb.applications.xares.shard_examples import examples_of_shards
 from codec_superb.applications.xares.shards import ShardReport
 from codec_superb.applications.xares.training import OnStep, Training, train
-from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.errors import PipelineError
@@ -32,44 +32,9 @@ from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress
 from codec_superb.pipeline.xares.matched import matched_examples
-from codec_superb.record import Record
+from codec_superb.pipeline.xares.recording import heard_of
 
 REFERENCE_CODEC = "flac"
-SHUFFLED = "shuffled labels"
-
-
-class Reading(Record):
-    """One figure of one task on the sound of one codec."""
-
-    task: str
-    """Key of the probe."""
-    figure: str
-    dataset: str
-    codec: str
-    """'' for references."""
-    decoding: str
-    """``greedy`` or ``constrained``: the likeliest class."""
-    by_seed: dict[int, float]
-    """Value of each decoder, in the figure's unit."""
-    clips: Score
-    """Value and 95 % interval by clips of the first decoder."""
-    n: int
-    """Clips that take part."""
-    failed: int
-    """Clips without an answer."""
-
-    @property
-    def mean(self) -> float:
-        """Mean over decoders."""
-        return float(np.mean(list(self.by_seed.values())))
-
-
-class EncoderRate(Record):
-    """What an encoder hands to the language model, which costs nothing in a score."""
-
-    frames_per_s: float | None
-    bits_per_s: float | None
-    """Nominal, of a codec as encoder; None for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +121,7 @@ def try_all(
     made = resynthesise([REFERENCE_CODEC], list(tried), out=place, progress=progress, executor=executor)
     by_dataset = _by_dataset([each.path for each in made] + list(runs), tried)
     found: dict[tuple[str, str, str, str], list[tuple[int, ApplicationAggregate]]] = {}
+    heard: dict[tuple[str, str], Heard] = {}
     for training, decoding in ((of, decoding) for of in reversed(trained) for decoding in (CONSTRAINED, GREEDY)):
         spec = f"{NAME}:{asked.encoder},trained={training.key},decoding={decoding}"
         for dataset, folders in by_dataset.items():
@@ -164,9 +130,14 @@ def try_all(
                 device="cuda" if asked.device == "cuda" else "auto", progress=progress, executor=executor,
             ):  # fmt: skip
                 codec = "" if outcome.path.is_relative_to(place) else outcome.codec
+                if codec and (dataset, codec) not in heard:
+                    heard[dataset, codec] = heard_of(RunFolder(outcome.path))
                 for each in _aggregates(outcome):
                     found.setdefault((each.figure, each.dataset, codec, decoding), []).append((training.seed, each))
-    return [_reading(*place_, members) for place_, members in sorted(found.items())]
+    return [
+        _reading(figure, dataset, heard.get((dataset, codec)), decoding, members)
+        for (figure, dataset, codec, decoding), members in sorted(found.items())
+    ]
 
 
 def _tried(track: Track) -> dict[str, list[str]]:
@@ -202,25 +173,13 @@ def _aggregates(outcome: RunOutcome) -> Sequence[ApplicationAggregate]:
 
 
 def _reading(
-    figure: str, dataset: str, codec: str, decoding: str, members: Sequence[tuple[int, ApplicationAggregate]]
+    figure: str, dataset: str, heard: Heard | None, decoding: Any, members: Sequence[tuple[int, ApplicationAggregate]]
 ) -> Reading:
     first = members[-1][1]  # seeds are tried from the last to the first
     values = {seed: each.resynthesis.value for seed, each in reversed(members)}
     return Reading(
-        task=first.probe, figure=figure, dataset=dataset, codec=codec, decoding=decoding,
+        task=first.probe, version=PROBES[first.probe].version, figure=figure, dataset=dataset, heard=heard,
+        decoding=decoding,
         by_seed={seed: value for seed, value in values.items() if value is not None},
         clips=first.resynthesis, n=first.n, failed=first.failed,
     )  # fmt: skip
-
-
-def rate_of(encoder: str) -> EncoderRate:
-    """Return what an encoder hands over a second, by its settings and, of a codec, its card."""
-    from codec_superb.base_codec import registry
-
-    backend = encoder_named(encoder)
-    hop = backend.prepare().settings.get("hop_s")
-    bits = None
-    if encoder.startswith(("codec-", "code-")):
-        kbps = registry.card(encoder.partition(":")[2].partition(",")[0]).nominal_kbps
-        bits = None if kbps is None else 1000 * kbps
-    return EncoderRate(frames_per_s=None if not hop else 1 / float(hop), bits_per_s=bits)

@@ -277,7 +277,8 @@ class PublishedResults(Base):
     added: Mapped[datetime] = mapped_column(default=now)
     results: Mapped[list[Any]]
     """Fields, in order, of :class:`~codec_superb.applications.mseb.result_json.MsebRow` without the encoder, or of
-    :class:`~codec_superb.applications.understanding.conversion.published.PublishedFigure` without model and source.
+    :class:`~codec_superb.applications.understanding.conversion.published.PublishedFigure` without model and source; or
+    one :class:`~codec_superb.applications.xares.result.XaresResult`.
     """
 
 

@@ -8,7 +8,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.applications.table import PROBE_METRICS, PROBES
 from codec_superb.applications.understanding.conversion.published import PublishedFigure
+from codec_superb.applications.understanding.own import XARES
+from codec_superb.applications.xares.result import Reading, XaresResult
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.mseb import mseb_about, summaries
 from codec_superb.pipeline.literature.uea import BOARDS, uea_board
@@ -18,7 +21,9 @@ from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.people.audit import record
 from codec_superb.server.published.repository import Kind, by_name
 
-NOUNS: Mapping[Kind, tuple[str, str]] = {"mseb": ("encoder", "mseb"), "ultraeval": ("model", "tasks")}
+NOUNS: Mapping[Kind, tuple[str, str]] = {
+    "mseb": ("encoder", "mseb"), "ultraeval": ("model", "tasks"), "xares": ("result", "xares"),
+}  # fmt: skip
 """What each kind has results of, and its group of ``codec-superb admin``."""
 
 
@@ -49,6 +54,37 @@ def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *
         grouped.setdefault(row.model, []).append(list(row[1:-1]))
     known = {of.model for board in BOARDS for of in uea_board(board)}
     return _add(session, "ultraeval", grouped, source, known, actor)
+
+
+def add_xares(session: Session, found: Sequence[XaresResult], source: str, *, actor: str) -> Mapping[str, int]:
+    """Store records of ``xares run``, each in place of that of its encoder, track, decoder and mode before.
+
+    Returns how many figures each has. Raises BadRequest without records, for one of random weights, and for a figure
+    that this program does not ship in that version, or that it cannot have.
+    """
+    for result in found:
+        if result.random:
+            raise BadRequest(f"{result.name}: expected trained weights, got random ones, whose figures say nothing")
+        for reading in result.figures:
+            _check(reading)
+    grouped: dict[str, list[Any]] = {result.name: [result.model_dump(mode="json")] for result in found}
+    _add(session, "xares", grouped, source, set(), actor)
+    return {result.name: len(result.figures) for result in found}
+
+
+def _check(reading: Reading) -> None:
+    probe = PROBES.get(reading.task)
+    figure = PROBE_METRICS.get(reading.figure)
+    if probe is None or probe.origin or probe.group != XARES or figure not in probe.metrics:
+        raise BadRequest(f"{reading.where}: expected a figure of a task of XARES-LLM that the program ships, got none")
+    if probe.version != reading.version:
+        raise BadRequest(
+            f"{reading.where}: expected version {probe.version} of the task, got {reading.version}; make it again with "
+            "this version of the program"
+        )
+    for value in reading.by_seed.values():
+        if not figure.minimum <= value <= figure.maximum:
+            raise BadRequest(f"{reading.where}: expected {figure.minimum:g} to {figure.maximum:g}, got {value:g}")
 
 
 def remove(session: Session, kind: Kind, name: str, *, actor: str) -> None:

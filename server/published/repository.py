@@ -10,10 +10,12 @@ from sqlalchemy.orm import Session
 
 from codec_superb.applications.mseb.result_json import MsebRow
 from codec_superb.applications.understanding.conversion.published import PublishedFigure
+from codec_superb.applications.xares.result import XaresResult
 from codec_superb.server.database.models import PublishedResults
 
-Kind = Literal["mseb", "ultraeval"]
-"""Whose form of result file they came in: MSEB's (of encoders), UltraEval-Audio's (of models that hear and answer)."""
+Kind = Literal["mseb", "ultraeval", "xares"]
+"""Whose form of result file they came in: MSEB's (of encoders), UltraEval-Audio's (of models that hear and answer),
+that of ``xares run`` (of encoders before a trained language model)."""
 
 
 def imported(session: Session, kind: Kind) -> Sequence[PublishedResults]:
@@ -37,3 +39,13 @@ def mseb_rows_of(results: PublishedResults) -> list[MsebRow]:
 def figures_of(results: PublishedResults) -> list[PublishedFigure]:
     """Return the figures of a model."""
     return [PublishedFigure._make((results.name, *row, results.source)) for row in results.results]
+
+
+def xares_result_of(results: PublishedResults) -> XaresResult:
+    """Return the record of an encoder."""
+    return XaresResult.model_validate(results.results[0])
+
+
+def values_of(results: PublishedResults) -> int:
+    """Count the figures of what was imported."""
+    return len(results.results[0]["figures"] if results.kind == "xares" else results.results)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -12,7 +11,6 @@ from codec_superb.applications.understanding.conversion.published import Publish
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
-from codec_superb.pipeline.literature.xares import TRACKS, xares_about, xares_board
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
@@ -110,15 +108,7 @@ def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
     lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
     codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
     boards = [_board(uea_about()["boards"][name], uea_board(name)) for name in BOARDS]
-    boards += [_board(_cited(xares_about(), name), xares_board(name)) for name in TRACKS]
     return [*boards, ("Codecs", table.differs[-1], codecs)]
-
-
-def _cited(about: Mapping[str, Any], board: str) -> dict[str, str]:
-    """Return what a board is, with a source of its own, which is not that of the others on the page."""
-    found: dict[str, str] = about["boards"][board]
-    differs = " ".join(about["differs"])
-    return {**found, "definition": f"{found['definition']} {differs} {about['citation']} State of {about['date']}."}
 
 
 def _board(about: Mapping[str, str], models: Sequence[PublishedModel]) -> tuple[str, str, TextTable]:

@@ -43,7 +43,7 @@ def rate_chart(
     the address of its codec's page.
     """
     points = _points(results, quantity)
-    layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
+    layout = {**base_layout(), "xaxis": rate_axis([row.kbps for row, _ in points])}
     title_rate_axis(layout, {row.rate_mark or "measured" for row, _ in points})
     layout["yaxis"] = {**base_axis(chart_text(quantity.axis_title))}
     if not points:
@@ -279,8 +279,8 @@ def _labelled(candidates: list[_Point], points: list[_Point], layout: dict[str, 
     return {row.codec for (row, _), fit in zip(candidates, fits, strict=True) if fit}
 
 
-def _rate_axis(rates: list[float]) -> dict[str, Any]:
-    """Make a logarithmic axis with a line at each power of two and a label where there is room."""
+def rate_axis(rates: list[float]) -> dict[str, Any]:
+    """Make a logarithmic axis in kbps with a line at each power of two and a label where there is room."""
     low, high = (min(rates), max(rates)) if rates else (1.0, 100.0)
     start, end = log10(low) - 0.14, log10(high) + 0.1
     if floor(end / log10(2)) <= ceil(start / log10(2)):  # a single codec: without two labels there is no scale

@@ -12,12 +12,14 @@ from support.applications.xares import ENCODER, write_decoder, write_tones
 from support.profile import amount
 from typer.testing import CliRunner
 
+from codec_superb.applications.interface import Model
 from codec_superb.applications.xares.configuration import track_named
 from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.training import load_trained
 from codec_superb.cli.app import app
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.xares.run import Asked, rate_of, train_all
+from codec_superb.pipeline.xares.recording import bits_per_s, rate_of
+from codec_superb.pipeline.xares.run import Asked, train_all
 
 LANGUAGE = "und_xares_language_accuracy_pct"
 
@@ -87,8 +89,16 @@ def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
 
 
 def test_an_encoder_s_rate_is_said() -> None:
-    """Frames a second by its hop; bits a second of a codec."""
-    assert rate_of(ENCODER).model_dump() == {"frames_per_s": 100.0, "bits_per_s": None}
+    """Frames a second by its hop; bits a second of the codebooks that are taken, none before they are quantised."""
+    assert rate_of(ENCODER).model_dump() == {"frames_per_s": 100.0, "numbers_per_s": None, "bits_per_s": None}
+    found = [
+        bits_per_s(Model(f"{kind}:mimi_8cb", "", settings))
+        for kind, settings in (
+            ("codec-frames", {"latents": "quantised"}), ("codec-frames", {"latents": "continuous"}),
+            ("code-embeddings", {"codebooks": 2}),
+        )
+    ]  # fmt: skip
+    assert found == pytest.approx([1100, None, 275])  # 12.5 frames of 11 bits a codebook
 
 
 @pytest.mark.slow

@@ -40,9 +40,6 @@ def test_without_results_the_page_shows_the_published_averages(client: TestClien
     assert "published, not re-run here" in page
     for shown in ("84.92", "74.00", "82.29", "CMMLU 49.22", "CMMLU 66.98"):
         assert shown in page
-    # two boards of encoders, with a source of their own
-    for shown in ("XARES-LLM, track A", "91.20", "XARES-LLM, track B", "65.90", "State of 2026-02-11"):
-        assert shown in page
 
 
 def test_codecs_stand_by_task_below_the_original_and_chance(board: TestClient) -> None:

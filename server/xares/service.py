@@ -1,0 +1,157 @@
+"""Puts the page of XARES together: submitted rows, imported records, and the published boards apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.xares import (
+    HIDDEN,
+    TRACKS,
+    TrackName,
+    xares_about,
+    xares_average,
+    xares_baselines,
+    xares_board,
+)
+from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.errors import NotFound
+from codec_superb.server.published.repository import imported, xares_result_of
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.rows import CodecResult
+from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.xares.page import PublishedTrack, XaresView
+from codec_superb.web.xares.heat import published_heat_chart, xares_heat_chart
+from codec_superb.web.xares.rate import xares_rate_chart
+from codec_superb.web.xares.rows import (
+    Reader,
+    XaresRow,
+    is_current,
+    readers_of,
+    rows_of_result,
+    rows_of_submission,
+    without_repetitions,
+    xares_probe,
+)
+
+_DIFFERS = 0.15
+"""Percent: two means that are rounded before they are added differ by at most a digit of the last place."""
+
+
+def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
+    """Return all rows, submitted and imported."""
+    measured = [(entry, dataset, result) for entry in snapshot.runs for dataset, result in _results(entry)]
+    codecs = {entry.codec: result for entry, _, result in measured}
+    found = [
+        row
+        for entry, dataset, result in measured
+        for row in rows_of_submission(
+            [replace(row, kbps=result.kbps) for row in entry.applications[dataset].values()],
+            result,
+            codecs,
+            entry.source_label,
+            f"/codecs/{entry.codec}",
+        )
+    ]
+    for each in imported(session, "xares"):
+        found += rows_of_result(xares_result_of(each), f"imported: {each.source}")
+    return without_repetitions(found)
+
+
+def view_of(session: Session, snapshot: Snapshot, reader: str | None) -> XaresView:
+    """Make the view of the page. Raises NotFound for a reader without results, naming those that have some."""
+    found = rows_of(session, snapshot)
+    readers = readers_of(found)
+    chosen = chosen_of(readers, reader)
+    outdated = sum(not is_current(of) for each in imported(session, "xares") for of in xares_result_of(each).figures)
+    return XaresView(
+        chosen, readers, [row for row in found if row.reader == chosen], outdated,
+        [_published(track) for track in TRACKS], xares_about(),
+    )  # fmt: skip
+
+
+def chosen_of(readers: Sequence[tuple[Reader, int]], title: str | None) -> Reader | None:
+    """Return the reader of a title, the first without one. Raises NotFound."""
+    if title is None:
+        return readers[0][0] if readers else None
+    for reader, _ in readers:
+        if reader.title == title:
+            return reader
+    raise NotFound(f"nothing was read by {title!r}; there are {'; '.join(of.title for of, _ in readers) or 'none'}")
+
+
+def heat_figure(session: Session, snapshot: Snapshot, reader: str) -> Figure:
+    """Draw all tasks of a reader. Raises NotFound."""
+    found = rows_of(session, snapshot)
+    chosen = chosen_of(readers_of(found), reader)
+    return xares_heat_chart([row for row in found if row.reader == chosen])
+
+
+def rate_figure(session: Session, snapshot: Snapshot, reader: str, figure: str, dataset: str) -> Figure:
+    """Draw a task of a reader against bits a second. Raises NotFound, naming the figures that there are."""
+    found = rows_of(session, snapshot)
+    chosen = chosen_of(readers_of(found), reader)
+    own = [row for row in found if row.reader == chosen]
+    drawn = [row for row in own if (row.figure, row.dataset) == (figure, dataset)]
+    if not drawn:
+        there = sorted({f"{row.figure} on {row.dataset}" for row in own})
+        raise NotFound(f"nothing has the figure {figure!r} on {dataset!r}; there are {', '.join(there)}")
+    return xares_rate_chart(drawn)
+
+
+def published_figure(track: TrackName) -> Figure:
+    """Draw a published board by task, the best average first, below it the baselines."""
+    teams = {of.model: of.figures for of in sorted(xares_board(track), key=lambda of: -of.average)}
+    found = {**teams, **xares_baselines(track)}
+    return published_heat_chart({name: {_head(task): own[task] for task in own} for name, own in found.items()})
+
+
+def _head(task: str) -> str:
+    """Name a column; two of track B are means over tasks."""
+    return f"mean, {task}" if task in {"public", HIDDEN} else task.replace("_", " ")
+
+
+def _results(entry: BoardEntry) -> list[tuple[str, CodecResult]]:
+    """Return each dataset with figures of frozen encoders, and the codec as it was measured there."""
+    found = []
+    for dataset in filter(None, entry.applications):
+        if any(xares_probe(row) for row in entry.applications[dataset].values()):
+            category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
+            found.append((dataset, board_row(entry, category, dataset, None, "").result))
+    return found
+
+
+def _published(track: TrackName) -> PublishedTrack:
+    about = xares_about()
+    board, rows = about["boards"][track], sorted(xares_board(track), key=lambda of: -of.average)
+    heads = ["Encoder of", "Average", *map(_head, rows[0].figures)]
+    lines = tuple(
+        tuple(map(TextCell, (of.model, f"{of.average:.1f}", *(f"{value:.1f}" for value in of.figures.values()))))
+        for of in rows
+    )
+    computed = {of.model: xares_average(track, of.figures) for of in rows}
+    notes = [
+        f"The average of {of.model} is printed as {of.average:.1f}; its row gives {computed[of.model]:.1f}."
+        for of in rows
+        if abs(computed[of.model] - of.average) > _DIFFERS
+    ]
+    title = f"{board['title']}, as published"
+    return PublishedTrack(
+        track, board["title"], board["definition"], TextTable(title, tuple(map(TextCell, heads)), lines),
+        _baselines(track, title), [*notes, *([about["baselines"]["contradiction"]] if track == "b" else [])],
+    )  # fmt: skip
+
+
+def _baselines(track: TrackName, title: str) -> TextTable:
+    found = xares_baselines(track)
+    tasks = list(next(iter(found.values())))
+    heads = ("Baseline", "Mean", *map(_head, tasks))
+    lines = tuple(
+        tuple(map(TextCell, (name, f"{xares_average(track, own):.1f}", *(f"{own[task]:.1f}" for task in tasks))))
+        for name, own in found.items()
+    )
+    return TextTable(f"{title}: baselines on public tasks", tuple(map(TextCell, heads)), lines)

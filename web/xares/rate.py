@@ -1,0 +1,161 @@
+"""A score against bits a second: encoders beside codecs; continuous frames have no bits and stand in a strip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log10
+from typing import Any
+
+from codec_superb.web.figures.application import Ceiling, with_ceilings
+from codec_superb.web.figures.labels import fitting_labels
+from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
+from codec_superb.web.figures.rate import LABEL_LENGTH, rate_axis, title_rate_axis
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.text import chart_text, count, interval, kbps, shortened
+from codec_superb.web.theme import LIGHT, family_style
+from codec_superb.web.xares.rows import XaresRow
+
+_STRIP = 0.3
+"""Width of the strip, of that of the bitrates."""
+_Placed = tuple[float, XaresRow]
+"""Logarithm of kbps, or a place in the strip."""
+
+
+def xares_rate_chart(rows: Sequence[XaresRow]) -> Figure:
+    """Draw one figure on one dataset, read by one reader; thin bars are intervals by clips, thick ones seeds.
+
+    Controls are lines. Each trace says its family in ``meta``, for the page's legend.
+    """
+    drawn = [row for row in rows if not row.control]
+    if not drawn:
+        place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+        return {"data": [], "layout": {**base_layout(), "annotations": [{**place, "text": "Nothing was measured"}]}}
+    quantity = drawn[0].quantity
+    layout, placed = _axes(drawn, quantity)
+    heard_by = {row.encoder for row in drawn if row.kind == "resynthesis"}
+    families: dict[str, list[_Placed]] = {}
+    for x, row in placed:
+        families.setdefault(_family(row, several=len(heard_by) > 1), []).append((x, row))
+    traces = [_seeds(name, members) for name, members in families.items()]
+    traces += [_marks(name, members, quantity) for name, members in families.items()]
+    traces.append(_names(placed, layout))
+    controls = [Ceiling(row.encoder, row.value, row.mode) for row in rows if row.control and row.kind != "resynthesis"]
+    strip = (layout.pop("shapes"), layout.pop("annotations"))
+    figure = with_ceilings({"data": traces, "layout": layout}, quantity, controls)
+    figure["layout"]["shapes"] = [*strip[0], *figure["layout"]["shapes"]]
+    figure["layout"]["annotations"] = [*strip[1], *figure["layout"]["annotations"]]
+    return figure
+
+
+def _axes(rows: Sequence[XaresRow], quantity: Quantity) -> tuple[dict[str, Any], list[_Placed]]:
+    """Lay out the axes with the strip right of the bitrates, and place the rows."""
+    known = [row for row in rows if row.bits_per_s]
+    without = sorted((row for row in rows if not row.bits_per_s), key=lambda row: (row.kind, row.title, row.mode))
+    axis = rate_axis([row.bits_per_s / 1000 for row in known if row.bits_per_s])
+    left, right = axis["range"]
+    layout = {**base_layout(), "xaxis": axis, "yaxis": base_axis(chart_text(quantity.axis_title))}
+    title_rate_axis(layout, {"nominal" if row.kind == "codec as encoder" else "measured" for row in known})
+    placed = [(log10(row.bits_per_s / 1000), row) for row in known if row.bits_per_s]
+    ends = [end for row in rows for end in (*row.seeds, row.clips.low, row.clips.high, row.value) if end is not None]
+    layout["yaxis"]["range"] = padded_range(ends, quantity)
+    layout["shapes"], layout["annotations"] = [], []
+    if without:
+        width = _STRIP * (right - left)
+        axis["range"] = [left, right + width]
+        step = width / (len(without) + 1)
+        placed += [(right + step * number, row) for number, row in enumerate(without, 1)]
+        paper = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+        layout["shapes"] = [
+            {"type": "rect", **paper, "x0": 10**right, "x1": 10 ** (right + width), "fillcolor": LIGHT.soft,
+             "line": {"width": 0}},
+            {"type": "line", **paper, "x0": 10**right, "x1": 10**right, "line": {"color": LIGHT.front, "dash": "dot"}},
+        ]  # fmt: skip
+        # upright, for which a phone has room too
+        layout["annotations"] = [
+            {"xref": "x", "x": right, "xanchor": "left", "yref": "paper", "y": 0.02, "yanchor": "bottom",
+             "textangle": -90, "text": "no bit rate", "showarrow": False, "font": {"size": 12, "color": LIGHT.muted}}
+        ]  # fmt: skip
+    return layout, placed
+
+
+def _family(row: XaresRow, *, several: bool) -> str:
+    """Name what is drawn alike: a codec keeps its family's colour, and has another shape where it is the encoder."""
+    if row.kind == "encoder":
+        return row.title
+    if row.kind == "codec as encoder":
+        return f"{row.family} (as encoder)"
+    return f"{row.family} (heard by {row.encoder})" if several else row.family
+
+
+def _seeds(family: str, members: Sequence[_Placed]) -> dict[str, Any]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for place, row in members:
+        if len(row.seeds) > 1:
+            x += [10**place, 10**place, None]
+            y += [min(row.seeds), max(row.seeds), None]
+    return {
+        "type": "scatter", "mode": "lines", "name": "seeds", "meta": {"role": "names", "family": family}, "x": x,
+        "y": y, "line": {"color": family_style(family).colour, "width": 7}, "opacity": 0.35, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _marks(family: str, members: Sequence[_Placed], quantity: Quantity) -> dict[str, Any]:
+    style = family_style(family)
+    up = [max(0.0, (row.clips.high or row.value) - row.value) for _, row in members]
+    down = [max(0.0, row.value - (row.clips.low if row.clips.low is not None else row.value)) for _, row in members]
+    error = {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
+    return {
+        "type": "scatter", "mode": "markers", "name": chart_text(family), "meta": {"role": "family", "family": family},
+        "x": [10**place for place, _ in members], "y": [row.value for _, row in members],
+        "marker": {
+            "symbol": [style.symbol + ("-open" if row.mode != "references" else "") for _, row in members],
+            "size": 10, "color": style.colour, "line": {"width": 1.5, "color": style.colour},
+        },
+        "error_y": {**error, "color": style.colour, "thickness": 1, "width": 3},
+        "hovertext": [hover_text(row, quantity) for _, row in members], "hoverinfo": "text",
+        "customdata": [row.url for _, row in members],
+    }  # fmt: skip
+
+
+def hover_text(row: XaresRow, quantity: Quantity) -> str:
+    """Write the hover text of a point: who, at which rates, value, seeds and interval, source."""
+    value = f"{chart_text(quantity.title)}: <b>{quantity.write(row.value)}</b>"
+    lines = [f"<b>{chart_text(row.title)}</b>", chart_text(row.told, 120), rates_text(row), value, spread_text(row)]
+    lines += [f"over {count(row.n, 'clip')}", chart_text(row.source, 120)]
+    return "<br>".join(filter(None, lines))
+
+
+def rates_text(row: XaresRow) -> str:
+    """Write bits, frames and numbers a second, as far as they are known."""
+    if row.bits_per_s:
+        bits = f"{kbps(row.bits_per_s / 1000)}\u00a0kbps" + (" nominal" if row.kind == "codec as encoder" else "")
+    else:
+        bits = "continuous: no bit rate" if row.kind == "encoder" else "bit rate not known"
+    units = ((row.frames_per_s, "frames/s"), (row.numbers_per_s, "numbers/s"))
+    return ", ".join([bits, *(f"{value:,.4g}\u00a0{unit}" for value, unit in units if value)])
+
+
+def spread_text(row: XaresRow) -> str:
+    """Write the spread over seeds, and the interval by clips."""
+    write = row.quantity.write
+    seeds = ""
+    if len(row.seeds) > 1:
+        seeds = f"{len(row.seeds)}\u00a0seeds\u00a0{write(min(row.seeds))}\u00a0to\u00a0{write(max(row.seeds))}"
+    ends = interval(row.clips.low, row.clips.high, row.quantity.decimals)
+    return ", ".join(filter(None, (seeds or "one seed", f"clips\u00a0{ends}" if ends else "")))
+
+
+def _names(placed: Sequence[_Placed], layout: dict[str, Any]) -> dict[str, Any]:
+    """Name the points whose name fits, over everything else."""
+    (left, right), (bottom, top) = layout["xaxis"]["range"], layout["yaxis"]["range"]
+    places = [((x - left) / (right - left), (row.value - bottom) / (top - bottom)) for x, row in placed]
+    labels = [shortened(row.title, LABEL_LENGTH) for _, row in placed]
+    fits = fitting_labels(places, labels, places)
+    shown = [pair for pair, fit in zip(placed, fits, strict=True) if fit]
+    return {
+        "type": "scatter", "name": "names", "meta": {"role": "names"}, "mode": "markers+text",
+        "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink}, "x": [10**x for x, _ in shown],
+        "y": [row.value for _, row in shown], "text": [chart_text(row.title, LABEL_LENGTH) for _, row in shown],
+        "textposition": "top left", "textfont": {"size": 12, "color": LIGHT.ink}, "hoverinfo": "skip",
+    }  # fmt: skip

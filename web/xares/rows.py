@@ -1,0 +1,222 @@
+"""Brings figures of frozen encoders into one row type: of runs and submissions, and of imported records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Literal
+
+from codec_superb.applications.frozen.rows import METHODS
+from codec_superb.applications.probe import Probe
+from codec_superb.applications.understanding.own import XARES
+from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, Reading, XaresResult
+from codec_superb.metrics.results import Score
+from codec_superb.web.applications import APPLICATION_METRICS, application_of
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.rows import ApplicationRow, CodecResult
+
+Kind = Literal["encoder", "codec as encoder", "resynthesis"]
+KINDS: Mapping[Kind, str] = {
+    "encoder": "Encoders, on originals",
+    "codec as encoder": "Codecs as encoders, on originals",
+    "resynthesis": "Resynthesised sound",
+}
+"""In the order of the rows, with their headings."""
+_AS_ENCODER = ("codec-frames", "code-embeddings", "codec-vectors")
+_CHAT = f"{XARES}:"
+_CONSTRAINED = "constrained"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads the frames: figures of two are never compared."""
+
+    decoder: str
+    """Configuration of the trained decoder; ``linear`` or ``knn`` without one."""
+    language_model: str = ""
+    track: str = ""
+    """On which the decoder was trained; '' without one."""
+
+    @property
+    def title(self) -> str:
+        """Name for people, and in addresses."""
+        if not self.track:
+            return METHODS[self.decoder]
+        return f"decoder {self.decoder} ({self.language_model}), track {self.track}"
+
+
+@dataclass(frozen=True, slots=True)
+class XaresRow:
+    """One figure of one encoder, or of one codec's sound heard by an encoder."""
+
+    reader: Reader
+    kind: Kind
+    title: str
+    """Of the encoder, or of the codec."""
+    family: str
+    """Of the codec; an encoder is a family of its own."""
+    encoder: str
+    """Whose frames are read."""
+    mode: str
+    """What the decoder was trained on: ``references``, ``matched CODEC``, ``shuffled labels``."""
+    figure: str
+    dataset: str
+    value: float
+    """Mean over seeds, in the figure's unit."""
+    seeds: tuple[float, ...]
+    """Value of each decoder."""
+    clips: Score
+    """95 % interval by clips, of one decoder."""
+    n: int
+    failed: int
+    bits_per_s: float | None = None
+    """Measured, of a codec as encoder nominal; None of continuous frames, and where it is not known."""
+    frames_per_s: float | None = None
+    numbers_per_s: float | None = None
+    constrained: float | None = None
+    """With the likeliest class in place of what is written; None where it was not asked for."""
+    source: str = ""
+    url: str = ""
+    """Page of the codec; '' for imported ones."""
+
+    @property
+    def quantity(self) -> Quantity:
+        """What its figure is."""
+        return application_of(self.figure).quantity
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """Return what all of its tasks have in common: a line of a table."""
+        return (self.kind, self.title, self.encoder, self.mode, self.source)
+
+    @property
+    def control(self) -> bool:
+        """Whether the decoder learnt labels of other clips."""
+        return self.mode == SHUFFLED
+
+    @property
+    def told(self) -> str:
+        """Say by whom it is heard, and the mode where it is no usual one."""
+        heard = f"heard by {self.encoder}" if self.kind == "resynthesis" else ""
+        form = self.encoder if self.kind == "codec as encoder" else ""
+        return ", ".join(filter(None, (heard, form, "" if self.mode == REFERENCES else f"trained on {self.mode}")))
+
+
+def xares_probe(row: ApplicationRow) -> Probe | None:
+    """Return the probe of a row of the groups ``xares``, ``xares.linear`` and ``xares.knn``; None for any other."""
+    found = APPLICATION_METRICS.get(row.numbers.figure)
+    probe = found.probe if found else None
+    if probe is None or probe.group not in {XARES, *METHODS} or not (probe.definition or probe.key.startswith(XARES)):
+        return None
+    return probe
+
+
+def rows_of_submission(
+    rows: Iterable[ApplicationRow], result: CodecResult, codecs: Mapping[str, CodecResult], source: str, url: str
+) -> list[XaresRow]:
+    """Return the main figures of one codec, each on the original and on its sound; ``codecs`` are those known by name.
+
+    Chats that are no trained decoders take no part.
+    """
+    found = []
+    for row in rows:
+        probe = xares_probe(row)
+        if probe is None or probe.primary != row.numbers.figure or row.numbers.slice or not row.numbers.dataset:
+            continue
+        if probe.group != XARES or row.model.backend.startswith(_CHAT):
+            found += _of_application(row, probe, result, codecs, source, url)
+    return found
+
+
+def _of_application(
+    row: ApplicationRow, probe: Probe, result: CodecResult, codecs: Mapping[str, CodecResult], source: str, url: str
+) -> list[XaresRow]:
+    settings = dict(row.model.settings)
+    chat = probe.group == XARES
+    name, _, language = row.model.backend.removeprefix(_CHAT).rpartition("+") if chat else (row.model.backend, "", "")
+    begin = "encoder_" if chat else ""
+    hop, size = _number(settings.get(f"{begin}hop_s")), _number(settings.get(f"{begin}output_dim"))
+    frames = 1 / hop if hop else None
+    numbers = None if frames is None or size is None else frames * size
+    reader = Reader(settings.get("decoder", ""), language, settings.get("track", "?")) if chat else Reader(probe.group)
+    mode = settings.get("mode", REFERENCES)
+    if settings.get("decoding") == _CONSTRAINED:
+        mode += ", constrained"
+    kind, _, codec = name.partition(":")
+    sides: list[tuple[Kind, str, str, float | None, Score]] = []
+    if kind in _AS_ENCODER:
+        known = codecs.get(codec)
+        quantised = settings.get(f"{begin}latents", "quantised") == "quantised"
+        rate = 1000 * known.nominal_kbps if known and known.nominal_kbps and quantised else None
+        title, family = (known.title, known.family) if known else (codec, codec)
+        sides.append(("codec as encoder", title, family, rate, row.numbers.reference))
+    else:
+        sides.append(("encoder", name, name, None, row.numbers.reference))
+    measured = None if isnan(row.kbps) else 1000 * row.kbps
+    sides.append(("resynthesis", result.title, result.family, measured, row.numbers.resynthesis))
+    return [
+        XaresRow(
+            reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
+            (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
+            source=source if of == "resynthesis" else "submitted", url=url if of == "resynthesis" else "",
+        )
+        for of, title, family, bits, score in sides
+        if score.value is not None
+    ]  # fmt: skip
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def rows_of_result(result: XaresResult, source: str) -> list[XaresRow]:
+    """Return the rows of an imported record; figures that this program does not ship in that version are left out."""
+    constrained = {(of.figure, of.dataset, of.codec): of.mean for of in result.figures if of.decoding == _CONSTRAINED}
+    return [
+        _of_reading(result, of, constrained.get((of.figure, of.dataset, of.codec)), source)
+        for of in result.figures
+        if of.decoding != _CONSTRAINED and of.by_seed and is_current(of)
+    ]
+
+
+def is_current(reading: Reading) -> bool:
+    """Whether a figure is of a task that the program ships in this version."""
+    found = APPLICATION_METRICS.get(reading.figure)
+    return found is not None and found.probe is not None and found.probe.version == reading.version
+
+
+def _of_reading(result: XaresResult, of: Reading, constrained: float | None, source: str) -> XaresRow:
+    shown: Heard | None = of.heard or result.codec
+    kind: Kind = "resynthesis" if of.heard else "codec as encoder" if result.codec else "encoder"
+    measured = of.heard.kbps if of.heard else None
+    bits = result.rate.bits_per_s if of.heard is None else None if measured is None else 1000 * measured
+    return XaresRow(
+        Reader(result.decoder_label, result.language_model, result.track_label), kind,
+        shown.title if shown else result.encoder, shown.family if shown else result.encoder, result.encoder,
+        result.mode, of.figure, of.dataset, of.mean, tuple(of.by_seed.values()), of.clips, of.n, of.failed, bits,
+        result.rate.frames_per_s, result.rate.numbers_per_s, constrained, source,
+    )  # fmt: skip
+
+
+def without_repetitions(rows: Iterable[XaresRow]) -> list[XaresRow]:
+    """Return each figure of each subject once, over the most clips: every submission has its encoder's on originals."""
+    found: dict[tuple[object, ...], XaresRow] = {}
+    for row in rows:
+        key = (row.reader, row.subject, row.figure, row.dataset)
+        if key not in found or found[key].n < row.n:
+            found[key] = row
+    return list(found.values())
+
+
+def readers_of(rows: Sequence[XaresRow]) -> list[tuple[Reader, int]]:
+    """List what reads frames with the number of its subjects, those with most of them first."""
+    subjects: dict[Reader, set[tuple[str, ...]]] = {}
+    for row in rows:
+        subjects.setdefault(row.reader, set()).add(row.subject)
+    return sorted(
+        ((reader, len(found)) for reader, found in subjects.items()), key=lambda item: (-item[1], item[0].title)
+    )
