@@ -38,6 +38,8 @@ class XaresFigure(ApiModel):
     """Frames a second times numbers of a frame."""
     constrained: float | None
     """With the likeliest class in place of what is written."""
+    unread: float | None
+    """Percent of answers in which no class was found, which count as wrong; None where that is not known."""
     source: str
 
 

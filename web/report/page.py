@@ -37,6 +37,7 @@ from codec_superb.web.report.sections import (
     rate_matrix,
 )
 from codec_superb.web.report.understanding import understanding_panel
+from codec_superb.web.report.xares import xares_panel
 from codec_superb.web.rows import CodecResult, ReportData
 from codec_superb.web.theme import CEILING_SYMBOL, DARK, LIGHT, SYMBOL_PATHS, Style, family_styles
 from codec_superb.web.understanding.choose import is_understanding
@@ -80,6 +81,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
     mseb = mseb_panel([*data.applications, *data.slices], data.results, styles, data.examples)
     understanding = understanding_panel(data.applications, data.results, styles)
+    xares = xares_panel(data.applications, data.results)
     others = [row for row in data.applications if not is_mseb(row) and not is_understanding(row)]
     applications = applications_panel(others, data.results, styles) if others else None
     present = metrics_present(data.results, table)
@@ -89,7 +91,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     payload = to_json(
         {panel.category: panel.payload for panel in panels},
         applications.figures if applications else {},
-        {**(mseb.figures if mseb else {}), **(understanding.figures if understanding else {})},
+        {key: figure for part in (mseb, understanding, xares) if part for key, figure in part.figures.items()},
     )
     page = (
         _environment()
@@ -100,6 +102,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             applications=applications,
             mseb=mseb,
             understanding=understanding,
+            xares=xares,
             application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),

@@ -15,6 +15,8 @@ from codec_superb.web.theme import LIGHT
 from codec_superb.web.xares.rate import hover_text
 from codec_superb.web.xares.rows import KINDS, XaresRow
 
+_LETTERS = 34
+"""Of a name beside a row."""
 Task = tuple[str, str]
 """Figure and dataset."""
 
@@ -57,7 +59,7 @@ def xares_heat_chart(rows: Sequence[XaresRow]) -> Figure:
     heading = ""
     for members in lines_of(rows):
         first = members[0]
-        own = KINDS[first.kind] + (f", {first.encoder}" if first.kind == "resynthesis" else "")
+        own = KINDS[first.kind] + (f", heard by\n{first.encoder}" if first.kind == "resynthesis" else "")
         if own != heading:
             heading = own
             lines.append(HeatLine(heading))
@@ -90,7 +92,7 @@ def heat_chart(lines: Sequence[HeatLine], tasks: Sequence[str]) -> Figure:
     columns = [chart_text(name, 24) for name in tasks]
     layout = {**base_layout(), "height": FRAME_HEIGHT + CELL * len(lines)}
     layout["xaxis"] = {**names_axis(columns), "side": "top"}
-    names = [chart_text(line.title, 34) if line.cells else f"<b>{chart_text(line.title, 34)}</b>" for line in lines]
+    names = [chart_text(line.title, _LETTERS) if line.cells else _heading(line.title) for line in lines]
     layout["yaxis"] = {**names_axis(names), "autorange": "reversed"}
     layout["margin"] = {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0}
     cells = [line.cells or (None,) * len(tasks) for line in lines]
@@ -112,6 +114,10 @@ def heat_chart(lines: Sequence[HeatLine], tasks: Sequence[str]) -> Figure:
         "hoverinfo": "text",
     }
     return {"data": [trace], "layout": layout}
+
+
+def _heading(title: str) -> str:
+    return "<b>" + "<br>".join(chart_text(part, _LETTERS) for part in title.split("\n")) + "</b>"
 
 
 def _cell(row: XaresRow | None) -> tuple[float, str, str] | None:

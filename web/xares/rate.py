@@ -72,7 +72,7 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity) -> tuple[dict[str, Any],
         ]  # fmt: skip
         # upright, for which a phone has room too
         layout["annotations"] = [
-            {"xref": "x", "x": right, "xanchor": "left", "yref": "paper", "y": 0.02, "yanchor": "bottom",
+            {"xref": "x", "x": right, "xanchor": "left", "yref": "paper", "y": 0.5, "yanchor": "middle",
              "textangle": -90, "text": "no bit rate", "showarrow": False, "font": {"size": 12, "color": LIGHT.muted}}
         ]  # fmt: skip
     return layout, placed
@@ -133,7 +133,7 @@ def rates_text(row: XaresRow) -> str:
     else:
         bits = "continuous: no bit rate" if row.kind == "encoder" else "bit rate not known"
     units = ((row.frames_per_s, "frames/s"), (row.numbers_per_s, "numbers/s"))
-    return ", ".join([bits, *(f"{value:,.4g}\u00a0{unit}" for value, unit in units if value)])
+    return ", ".join([bits, *(f"{value:,.1f}".removesuffix(".0") + f"\u00a0{unit}" for value, unit in units if value)])
 
 
 def spread_text(row: XaresRow) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import Literal
 
 from codec_superb.applications.frozen.rows import METHODS
 from codec_superb.applications.probe import Probe
+from codec_superb.applications.table import PROBES
 from codec_superb.applications.understanding.own import XARES
 from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, Reading, XaresResult
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.understanding.choose import UNREAD
 
 Kind = Literal["encoder", "codec as encoder", "resynthesis"]
 KINDS: Mapping[Kind, str] = {
@@ -76,6 +78,8 @@ class XaresRow:
     numbers_per_s: float | None = None
     constrained: float | None = None
     """With the likeliest class in place of what is written; None where it was not asked for."""
+    unread: float | None = None
+    """Percent of answers in which no class was found, which count as wrong; None where that is not known."""
     source: str = ""
     url: str = ""
     """Page of the codec; '' for imported ones."""
@@ -174,12 +178,16 @@ def _number(text: str | None) -> float | None:
 
 
 def rows_of_result(result: XaresResult, source: str) -> list[XaresRow]:
-    """Return the rows of an imported record; figures that this program does not ship in that version are left out."""
-    constrained = {(of.figure, of.dataset, of.codec): of.mean for of in result.figures if of.decoding == _CONSTRAINED}
+    """Return the main figures of an imported record, those that this program ships in the same version."""
+    beside = {(of.figure, of.dataset, of.codec, of.decoding): of.mean for of in result.figures}
     return [
-        _of_reading(result, of, constrained.get((of.figure, of.dataset, of.codec)), source)
+        replace(
+            _of_reading(result, of, source),
+            constrained=beside.get((of.figure, of.dataset, of.codec, _CONSTRAINED)),
+            unread=beside.get((f"{of.task}_{UNREAD}", of.dataset, of.codec, of.decoding)),
+        )
         for of in result.figures
-        if of.decoding != _CONSTRAINED and of.by_seed and is_current(of)
+        if of.decoding != _CONSTRAINED and of.by_seed and is_current(of) and PROBES[of.task].primary == of.figure
     ]
 
 
@@ -189,7 +197,7 @@ def is_current(reading: Reading) -> bool:
     return found is not None and found.probe is not None and found.probe.version == reading.version
 
 
-def _of_reading(result: XaresResult, of: Reading, constrained: float | None, source: str) -> XaresRow:
+def _of_reading(result: XaresResult, of: Reading, source: str) -> XaresRow:
     shown: Heard | None = of.heard or result.codec
     kind: Kind = "resynthesis" if of.heard else "codec as encoder" if result.codec else "encoder"
     measured = of.heard.kbps if of.heard else None
@@ -198,7 +206,7 @@ def _of_reading(result: XaresResult, of: Reading, constrained: float | None, sou
         Reader(result.decoder_label, result.language_model, result.track_label), kind,
         shown.title if shown else result.encoder, shown.family if shown else result.encoder, result.encoder,
         result.mode, of.figure, of.dataset, of.mean, tuple(of.by_seed.values()), of.clips, of.n, of.failed, bits,
-        result.rate.frames_per_s, result.rate.numbers_per_s, constrained, source,
+        result.rate.frames_per_s, result.rate.numbers_per_s, source=source,
     )  # fmt: skip
 
 

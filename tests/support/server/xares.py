@@ -16,11 +16,13 @@ from codec_superb.metrics.results import Score
 
 LANGUAGE = "und_xares_language_accuracy_pct"
 SOUND = "und_xares_sound_accuracy_pct"
+UNREAD = "und_xares_sound_unparsed_pct"
 WHISPER, MEL = "faster-whisper-frames:tiny.en", "log-mel-frames"
 READER = "decoder tiny (tiny-llama-bytes), track offline"
 PLACES: Mapping[str, tuple[str, str]] = {
     LANGUAGE: ("und_xares_language", "phone_prompts"),
     SOUND: ("und_xares_sound", "mini"),
+    UNREAD: ("und_xares_sound", "mini"),
 }
 CODEC2 = (
     Heard(codec="codec2_3200", title="Codec2 3200", family="codec2", kbps=3.2),
@@ -63,6 +65,7 @@ def make_records() -> list[XaresResult]:
         reading(LANGUAGE, (96.7, 94.0, 98.0), CODEC2[0]), reading(SOUND, (57.7, 51.9, 63.5), CODEC2[0]),
         reading(LANGUAGE, (74.7, 68.7, 68.7), CODEC2[1], failed=3),
         reading(LANGUAGE, (75.3, 69.3, 69.3), CODEC2[1], "constrained", failed=3),
+        reading(UNREAD, (36.5, 34.6, 34.9), CODEC2[0]),
     ]  # fmt: skip
     mel = [reading(LANGUAGE, (98.0, 100.0, 99.3)), reading(SOUND, (96.2, 98.1, 100.0))]
     lyra = [reading(LANGUAGE, (98.7, 98.0, 98.5)), reading(SOUND, (100.0, 100.0, 100.0))]

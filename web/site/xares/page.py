@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from codec_superb.web.site.cells import TextTable
+from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.page import PageContext, render
-from codec_superb.web.site.xares.board import xares_table
 from codec_superb.web.text import count
 from codec_superb.web.xares.heat import tasks_of
 from codec_superb.web.xares.rows import Reader, XaresRow
+from codec_superb.web.xares.table import Cell, xares_table
 
 _FIGURES = "/api/v1/xares/figures/"
 
@@ -52,8 +52,9 @@ class XaresView:
     @property
     def board(self) -> TextTable:
         """Return the table."""
+        found = xares_table(self.rows)
         caption = "The value, then the spread over seeds and the 95 % interval by clips of the first"
-        return xares_table(self.rows, caption)
+        return TextTable(caption, tuple(map(_cell, found.heads)), tuple(tuple(map(_cell, of)) for of in found.lines))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -82,6 +83,10 @@ class XaresView:
     def heat_url(self) -> str:
         """Return the address of the heat map of all tasks."""
         return f"{_FIGURES}heat?" + urlencode([("reader", self.chosen)])
+
+
+def _cell(of: Cell) -> TextCell:
+    return TextCell(of.text, of.small, of.url or None, of.warning)
 
 
 def xares_page(view: XaresView, page_context: PageContext) -> str:

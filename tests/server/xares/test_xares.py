@@ -1,0 +1,166 @@
+"""The page of XARES: encoders beside codecs by reader, imported records, published boards apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from playwright.sync_api import Browser, expect
+from starlette.testclient import TestClient
+from support.server.xares import LANGUAGE, READER, make_record, make_records, make_xares_codecs, reading
+from support.web.site import accessibility_faults, running_site, visitor
+
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import BadRequest
+from codec_superb.server.published.importing import add_xares, remove
+from codec_superb.server.published.repository import imported
+from codec_superb.server.settings import Settings
+
+
+@pytest.fixture
+def board(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    """Serve submitted codecs and imported records, which are there when the service starts."""
+    with database.transaction(write=True) as session:
+        make_xares_codecs(session)
+        add_xares(session, make_records(), "our <b>runs</b>", actor="test")
+    with TestClient(app) as running:
+        yield running
+
+
+def test_without_results_the_page_shows_the_published_boards(client: TestClient) -> None:
+    """Both tracks with all teams, baselines, and the average that does not follow from its row."""
+    page = client.get("/xares").text
+    for shown in ("No results yet", "published, not re-run here", "91.2", "65.9", "Dasheng-base", "king asr 955"):
+        assert shown in page, shown
+    assert "The average of THU-HSCI-2 is printed as 90.8; its row gives 89.5." in page
+    answer = client.get("/api/v1/xares/published").json()
+    for board in answer["boards"]:
+        assert len(board["teams"]) == 23
+        assert all(abs(team["computed"] - team["average"]) < 0.1 for team in board["teams"] if team["average"] != 90.8)
+    drawn = client.get("/api/v1/xares/figures/published?track=a").json()
+    assert len(drawn["data"][0]["z"]) == 23 + 2
+    assert len(drawn["data"][0]["z"][0]) == 21
+    assert client.get("/api/v1/xares/figures/published?track=c").status_code == 400
+
+
+def test_rows_are_kept_apart_by_reader_and_told_with_mode_seeds_and_rates(board: TestClient) -> None:
+    """A trained decoder is no nearest neighbour; what a chat, a record and a submission say has its source."""
+    page = board.get("/xares").text
+    for shown in (
+        "our &lt;b&gt;runs&lt;/b&gt;", "one seed", "3\u00a0seeds\u00a098.00\u00a0to\u00a0100.00",
+        "continuous: no bit rate",
+        "3.20\u00a0kbps nominal", "19,200\u00a0numbers/s",
+        "trained on matched codec2_700", "trained on shuffled labels",
+        "constrained\u00a071.30", "unread\u00a035.3\u00a0%", "3 failed", 'href="/codecs/opus_6k"',
+    ):  # fmt: skip
+        assert shown in page, shown
+    assert "mp3_64k" not in page
+    answer = board.get("/api/v1/xares").json()
+    assert answer["reader"] == READER
+    assert answer["readers"] == [READER, "nearest neighbours"]
+    found = {(of["title"], of["encoder"], of["mode"], of["figure"], of["source"]): of for of in answer["figures"]}
+    assert len(found) == len(answer["figures"])
+    opus = next(of for of in answer["figures"] if of["title"] == "Opus 6K")
+    assert (opus["value"], opus["bits_per_s"], opus["frames_per_s"], opus["kind"]) == (
+        98.9,
+        pytest.approx(6060.0),
+        50.0,
+        "resynthesis",
+    )
+    # two submissions say the same of the encoder on originals
+    assert len([of for of in answer["figures"] if of["source"] == "submitted"]) == 1
+    other = board.get("/api/v1/xares", params={"reader": "nearest neighbours"}).json()["figures"]
+    assert {(of["kind"], of["value"]) for of in other} == {("encoder", 91.0), ("resynthesis", 88.0)}
+    refused = board.get("/xares?reader=GPT")
+    assert refused.status_code == 404
+    assert "nearest neighbours" in refused.text
+
+
+def test_charts_hold_every_row_of_their_reader(board: TestClient) -> None:
+    """Codecs at their bits, continuous frames right of them, controls as a line; an unknown figure names the others."""
+    asked = {"reader": READER, "figure": LANGUAGE, "dataset": "phone_prompts"}
+    drawn = board.get("/api/v1/xares/figures/rate", params=asked).json()
+    marks = {trace["name"]: trace for trace in drawn["data"] if trace["meta"]["role"] == "family"}
+    assert sorted(marks["codec2"]["x"]) == pytest.approx([0.7, 0.7, 3.2])
+    assert marks["lyra (as encoder)"]["x"] == pytest.approx([3.2])
+    (strip,) = (shape for shape in drawn["layout"]["shapes"] if shape["type"] == "rect")
+    encoders = [*marks["faster-whisper-frames:tiny.en"]["x"], *marks["log-mel-frames"]["x"]]
+    assert all(strip["x0"] < x < strip["x1"] for x in encoders)
+    assert all(max(trace["x"]) < strip["x0"] for name, trace in marks.items() if name in {"codec2", "opus"})
+    assert "no bit rate" in str(drawn["layout"]["annotations"])
+    assert "shuffled labels: 22.23" in str(drawn["layout"]["annotations"])
+    heat = board.get("/api/v1/xares/figures/heat", params={"reader": READER}).json()
+    (trace,) = heat["data"]
+    headings = [name for name in heat["layout"]["yaxis"]["ticktext"] if name.startswith("<b>")]
+    assert len(headings) == 3
+    assert sum(value is not None for line in trace["z"] for value in line) == len(
+        board.get("/api/v1/xares").json()["figures"]
+    )
+    refused = board.get("/api/v1/xares/figures/rate", params={**asked, "figure": "pesq"})
+    assert refused.status_code == 404
+    assert LANGUAGE in refused.text
+
+
+def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Database) -> None:
+    """One record a name; untrained weights, strange figures, other versions and impossible values are one sentence."""
+    own = make_records()[1]
+    with database.transaction(write=True) as session:
+        add_xares(session, [make_record([reading(LANGUAGE, (1.0,))])], "old", actor="test")
+        assert add_xares(session, [make_record([reading(LANGUAGE, (2.0,))]), own], "new", actor="test") == {
+            "faster-whisper-frames:tiny.en; track offline; decoder tiny; references": 1, own.name: 2,
+        }  # fmt: skip
+        first = reading(LANGUAGE, (99.0,))
+        for changed, says in (
+            ({"random": True}, "expected trained weights, got random ones"),
+            ({"figures": (first.model_copy(update={"figure": "asr_wer_pct"}),)}, "expected a figure of a task"),
+            ({"figures": (first.model_copy(update={"version": "0"}),)}, "got 0; make it again"),
+            ({"figures": (first.model_copy(update={"by_seed": {42: 100.5}}),)}, "expected 0 to 100, got 100.5"),
+        ):
+            with pytest.raises(BadRequest, match=says):
+                add_xares(session, [own.model_copy(update=changed)], "x", actor="test")
+        with pytest.raises(BadRequest, match="expected results of at least one result"):
+            add_xares(session, [], "x", actor="test")
+    with database.transaction(write=True) as session:
+        # what a later version of the program no longer ships is said, and not shown
+        row = imported(session, "xares")[1]
+        record = own.model_dump(mode="json")
+        record["figures"][0]["version"] = "0"
+        row.results = [record]
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    page = client.get("/xares").text
+    assert "imported: new" in page
+    assert "imported: old" not in page
+    assert "1 imported figures are of other versions" in page
+    with database.transaction(write=True) as session:
+        for each in imported(session, "xares"):
+            remove(session, "xares", each.name, actor="test")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    assert "No results yet" in client.get("/xares").text
+
+
+@pytest.fixture
+def site(settings: Settings) -> Iterator[str]:
+    """Serve the same in a process that a browser reaches."""
+    upgrade(settings.database_url)
+    database = Database(settings.database_url)
+    with database.transaction(write=True) as session:
+        make_xares_codecs(session)
+        add_xares(session, make_records(), "our runs", actor="test")
+    database.close()
+    with running_site(settings) as address:
+        yield address
+
+
+@pytest.mark.sample(1, among="pages without barriers")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_visitor_sees_the_charts_and_no_barrier(browser: Browser, site: str, width: int, scheme: str) -> None:
+    """Everything is drawn, nothing is wider than the window, and axe-core finds nothing serious."""
+    with visitor(browser, site, width, scheme=scheme) as page:
+        page.goto("/xares")
+        for chart in page.locator("[data-figure]").all():
+            chart.scroll_into_view_if_needed()
+            expect(chart).to_have_attribute("data-state", "drawn")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert accessibility_faults(page) == []

@@ -1,0 +1,118 @@
+"""Rows of frozen encoders from submissions and records, and the section of the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.server.xares import LANGUAGE, LYRA, MEL, READER, WHISPER, make_record, make_records, reading
+from support.web.report import TABLE, make_applications, make_report
+from support.web.results import changed_numbers, score
+
+from codec_superb.web.report import render
+from codec_superb.web.report.xares import xares_panel
+from codec_superb.web.rows import ApplicationRow, ProbeModel, ReportData
+from codec_superb.web.xares.heat import xares_heat_chart
+from codec_superb.web.xares.rate import xares_rate_chart
+from codec_superb.web.xares.rows import Kind, XaresRow, readers_of, rows_of_result, rows_of_submission
+
+KNN = "xares_knn_language_accuracy_pct"
+DECODER = (("decoder", "tiny"), ("encoder_hop_s", "0.02"), ("mode", "references"), ("track", "offline"))
+
+
+def report_rows(data: ReportData, model: ProbeModel, figure: str = LANGUAGE) -> list[ApplicationRow]:
+    """Return one figure for two codecs of speech."""
+    speech = [row for row in data.results if row.summary.category == "speech"]
+    probe = figure.removesuffix("_accuracy_pct")
+    found = [row for row in make_applications(speech) if row.numbers.dataset == "mini"][:4:2]
+    return [
+        replace(
+            changed_numbers(row, probe=probe, figure=figure, reference=score(90.0), resynthesis=score(70.0)),
+            model=model,
+        )
+        for row in found
+    ]
+
+
+def rows_of(model: ProbeModel, figure: str = LANGUAGE) -> list[XaresRow]:
+    """Return the rows of one codec that was heard by a model."""
+    data = make_report()
+    row = report_rows(data, model, figure)[0]
+    result = next(of for of in data.results if of.codec == row.codec)
+    own = replace(result, codec="lyra_3.2k", title="Lyra", family="lyra", nominal_kbps=3.2)
+    return rows_of_submission([row], result, {"lyra_3.2k": own}, "someone", "/codecs/x")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "more", "kind", "bits"),
+    [
+        (WHISPER, (), "encoder", None),
+        ("codec-frames:lyra_3.2k", (), "codec as encoder", 3200.0),
+        ("codec-frames:lyra_3.2k", (("encoder_latents", "continuous"),), "codec as encoder", None),
+        ("code-embeddings:unknown", (), "codec as encoder", None),
+    ],
+)
+def test_a_submission_says_what_its_encoder_hears_and_what_the_codec_leaves(
+    encoder: str, more: tuple[tuple[str, str], ...], kind: Kind, bits: float | None
+) -> None:
+    """Originals are the encoder's, or the codec's that is the encoder; bits are known of codecs on the page alone."""
+    model = ProbeModel(f"xares:{encoder}+tiny-llama-bytes", settings=(*DECODER, *more))
+    original, left = rows_of(model)
+    assert (original.kind, original.value, original.bits_per_s, original.encoder) == (kind, 90.0, bits, encoder)
+    assert (left.kind, left.value, left.encoder, left.url) == ("resynthesis", 70.0, encoder, "/codecs/x")
+    assert left.bits_per_s is not None
+    assert {row.reader.title for row in (original, left)} == {READER}
+    assert original.frames_per_s == 50.0
+
+
+def test_readers_are_never_mixed() -> None:
+    """Another language model, track or head is another reader; a chat that nobody trained is none."""
+    models = [
+        ProbeModel(f"xares:{WHISPER}+tiny-llama-bytes", settings=DECODER),
+        ProbeModel(f"xares:{WHISPER}+HuggingFaceTB/SmolLM2-135M", settings=DECODER),
+        ProbeModel(f"xares:{WHISPER}+tiny-llama-bytes", settings=(*DECODER[:-1], ("track", "a"))),
+    ]
+    found = [row for model in models for row in rows_of(model)]
+    found += rows_of(ProbeModel(WHISPER), KNN)
+    assert len(readers_of(found)) == 4
+    assert rows_of(ProbeModel("transformers:qwen")) == []
+    own = make_record([reading(LANGUAGE, (99.0,))], configuration_sha256="cd" * 32)
+    assert rows_of_result(own, "")[0].reader.title == "decoder tiny (own, cdcdcdcd) (tiny-llama-bytes), track offline"
+
+
+def test_a_record_s_rows_have_seeds_rates_and_the_second_figure() -> None:
+    """The constrained figure stands beside the other and is no row; a codec as encoder has the bits of its tokens."""
+    rows = [row for result in make_records() for row in rows_of_result(result, "ours")]
+    assert len(rows) == 11
+    heard = next(row for row in rows if row.title == "Codec2 700" and not row.control and row.mode == "references")
+    assert (heard.constrained, heard.failed, heard.seeds) == (pytest.approx(71.3), 3, (74.7, 68.7, 68.7))
+    (tokens, _) = [row for row in rows if row.kind == "codec as encoder"]
+    assert (tokens.title, tokens.bits_per_s, tokens.numbers_per_s) == (LYRA.title, 3200.0, 3200.0)
+
+
+def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
+    """The chart has an axis, and nothing at a bitrate; without rows it says so."""
+    mel = [row for row in rows_of_result(make_records()[1], "") if row.figure == LANGUAGE]
+    drawn = xares_rate_chart(mel)
+    (marks,) = (trace for trace in drawn["data"] if trace["meta"]["role"] == "family")
+    (strip,) = (shape for shape in drawn["layout"]["shapes"] if shape["type"] == "rect")
+    assert strip["x0"] < marks["x"][0] < strip["x1"]
+    assert marks["name"] == MEL
+    assert xares_rate_chart([])["data"] == []
+    assert xares_heat_chart(mel)["data"][0]["text"] == [[""], ["99.10"]]
+
+
+def test_the_report_has_a_section_with_charts_and_tables() -> None:
+    """One encoder on originals and two codecs; what a browser without scripts shows is in the table."""
+    data = make_report()
+    rows = report_rows(data, ProbeModel(f"xares:{WHISPER}+tiny-llama-bytes", settings=DECODER))
+    panel = xares_panel(rows, data.results)
+    assert panel is not None
+    assert set(panel.figures) == {"xares-heat-0", "xares-rate-0"}
+    ((title, table),) = panel.tables
+    assert (title, len(table.lines)) == (READER, 3)
+    page = render(replace(data, applications=rows), TABLE)
+    section = page[page.index('<section class="panel" id="xares"') :]
+    for shown in (WHISPER, "90.00", "70.00", "continuous: no bit rate", READER):
+        assert shown in section, shown
+    assert 'id="xares"' not in render(data, TABLE)

@@ -1,0 +1,59 @@
+"""The same as a table: all numbers of one reader, with seeds beside the interval by clips, and rates beside scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from codec_superb.web.text import MISSING
+from codec_superb.web.xares.heat import lines_of, task_title, tasks_of
+from codec_superb.web.xares.rate import rates_text, spread_text
+from codec_superb.web.xares.rows import KINDS, XaresRow
+
+
+class Cell(NamedTuple):
+    """One cell, as the page and the report render it."""
+
+    text: str
+    small: str = ""
+    url: str = ""
+    warning: str = ""
+
+
+class XaresTable(NamedTuple):
+    """A line a subject, whose first cell is its heading; a column a task."""
+
+    heads: tuple[Cell, ...]
+    lines: tuple[tuple[Cell, ...], ...]
+
+
+def xares_table(rows: Sequence[XaresRow]) -> XaresTable:
+    """Make the table of what one reader reads."""
+    tasks = tasks_of(rows)
+    first = {(row.figure, row.dataset): row.quantity.title for row in rows}
+    named = (Cell(task_title(task, tasks), f"{first[task]}; {task[1]}") for task in tasks)
+    heads = (Cell("Sound"), Cell("Rates"), *named)
+    return XaresTable(heads, tuple(_line(members, tasks) for members in lines_of(rows)))
+
+
+def _line(members: Sequence[XaresRow], tasks: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
+    row = members[0]
+    by_task = {(each.figure, each.dataset): each for each in members}
+    said = "; ".join(filter(None, (KINDS[row.kind], row.told, row.source)))
+    bits, *others = rates_text(row).split(", ")
+    missing = Cell(MISSING, "not measured")
+    return (
+        Cell(row.title, said, row.url),
+        Cell(bits, ", ".join(others)),
+        *(_cell(by_task[task]) if task in by_task else missing for task in tasks),
+    )
+
+
+def _cell(row: XaresRow) -> Cell:
+    write = row.quantity.write
+    told = [spread_text(row)]
+    if row.constrained is not None:
+        told.append(f"constrained\u00a0{write(row.constrained)}")
+    if row.unread is not None:
+        told.append(f"unread\u00a0{row.unread:.1f}\u00a0%")
+    return Cell(write(row.value), "; ".join(told), "", f"{row.failed} failed" if row.failed else "")
