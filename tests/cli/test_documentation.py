@@ -47,6 +47,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin listening open", "admin listening close", "admin listening results", "admin listening remove",
         "admin mseb import", "admin mseb list", "admin mseb remove",
         "admin tasks import", "admin tasks list", "admin tasks remove",
+        "admin xares import", "admin xares list", "admin xares remove",
         "xares run", "xares train", "xares check", "xares shards",
         "mseb import", "mseb export", "verify", "verify-worker", "admin key create", "admin key add", "admin key list",
         "admin key revoke", "admin verify enqueue", "admin verify list", "admin verify add",
