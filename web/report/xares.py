@@ -37,7 +37,9 @@ def xares_panel(rows: Sequence[ApplicationRow], results: Sequence[CodecResult]) 
         for row in rows_of_submission([of for of in rows if of.codec == codec], result, codecs, "", "")
     )
     figures: dict[str, Figure] = {}
-    heats, rates, tables = [], [], []
+    heats: list[tuple[str, str]] = []
+    rates: list[tuple[str, str]] = []
+    tables: list[tuple[str, XaresTable]] = []
     for number, (reader, _) in enumerate(readers_of(found)):
         own = [row for row in found if row.reader == reader]
         heats.append((f"xares-heat-{number}", reader.title))

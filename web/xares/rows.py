@@ -179,7 +179,9 @@ def _number(text: str | None) -> float | None:
 
 def rows_of_result(result: XaresResult, source: str) -> list[XaresRow]:
     """Return the main figures of an imported record, those that this program ships in the same version."""
-    beside = {(of.figure, of.dataset, of.codec, of.decoding): of.mean for of in result.figures}
+    beside: dict[tuple[str, ...], float] = {
+        (of.figure, of.dataset, of.codec, of.decoding): of.mean for of in result.figures
+    }
     return [
         replace(
             _of_reading(result, of, source),
