@@ -40,11 +40,14 @@ def _line(members: Sequence[XaresRow], tasks: Sequence[tuple[str, str]]) -> tupl
     row = members[0]
     by_task = {(each.figure, each.dataset): each for each in members}
     said = "; ".join(filter(None, (KINDS[row.kind], row.told, row.source)))
-    bits, *others = rates_text(row).split(", ")
+    by_rate = sorted(members, key=lambda each: each.bits_per_s or 0.0)
+    # each dataset has a bitrate of its own
+    ends = dict.fromkeys(rates_text(each).split(", ")[0] for each in (by_rate[0], by_rate[-1]))
+    _, *others = rates_text(row).split(", ")
     missing = Cell(MISSING, "not measured")
     return (
         Cell(row.title, said, row.url),
-        Cell(bits, ", ".join(others)),
+        Cell(" to ".join(ends), ", ".join(others)),
         *(_cell(by_task[task]) if task in by_task else missing for task in tasks),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.server.xares import LANGUAGE, LYRA, MEL, READER, WHISPER, make_record, make_records, reading
+from support.server.xares import LANGUAGE, LYRA, MEL, READER, SOUND, WHISPER, make_record, make_records, reading
 from support.web.report import TABLE, make_applications, make_report
 from support.web.results import changed_numbers, score
 
@@ -15,6 +15,7 @@ from codec_superb.web.rows import ApplicationRow, ProbeModel, ReportData
 from codec_superb.web.xares.heat import xares_heat_chart
 from codec_superb.web.xares.rate import xares_rate_chart
 from codec_superb.web.xares.rows import Kind, XaresRow, readers_of, rows_of_result, rows_of_submission
+from codec_superb.web.xares.table import xares_table
 
 KNN = "xares_knn_language_accuracy_pct"
 DECODER = (("decoder", "tiny"), ("encoder_hop_s", "0.02"), ("mode", "references"), ("track", "offline"))
@@ -88,6 +89,16 @@ def test_a_record_s_rows_have_seeds_rates_and_the_second_figure() -> None:
     assert (heard.constrained, heard.failed, heard.seeds) == (pytest.approx(71.3), 3, (74.7, 68.7, 68.7))
     (tokens, _) = [row for row in rows if row.kind == "codec as encoder"]
     assert (tokens.title, tokens.bits_per_s, tokens.numbers_per_s) == (LYRA.title, 3200.0, 3200.0)
+
+
+def test_a_line_has_the_bitrates_of_all_its_datasets() -> None:
+    """From the least to the greatest; equal ones once."""
+    heard = [LYRA.model_copy(update={"kbps": kbps}) for kbps in (3.25, 3.22)]
+    record = make_record([reading(LANGUAGE, (90.0,), heard[0]), reading(SOUND, (80.0,), heard[1])])
+    (line,) = xares_table(rows_of_result(record, "")).lines
+    assert line[1].text == "3.22\u00a0kbps to 3.25\u00a0kbps"
+    (line,) = xares_table(rows_of_result(make_records()[1], "")).lines
+    assert line[1].text == "continuous: no bit rate"
 
 
 def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
