@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.applications.xares import ENCODER, write_decoder, write_tones
 from support.profile import amount
+from support.server.xares import SOUND, reading
 from typer.testing import CliRunner
 
 from codec_superb.applications.interface import Model
@@ -18,7 +19,8 @@ from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.training import load_trained
 from codec_superb.cli.app import app
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.xares.recording import bits_per_s, rate_of
+from codec_superb.pipeline.xares.recording import bits_per_s, rate_of, result_of
+from codec_superb.pipeline.xares.result_file import read_results
 from codec_superb.pipeline.xares.run import Asked, train_all
 
 LANGUAGE = "und_xares_language_accuracy_pct"
@@ -37,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
-    """``shards`` writes what ``train --data`` reads; a second call trains nothing and names the same decoder."""
+    """``shards`` writes what ``train --data`` reads; a second call trains nothing; a record of it is read again."""
     write_tones(home / "tones")
     code, done = _call(
         "shards", str(home / "tones"), "--label", "events", "-o", str(home / "data"), "--per-shard", "10"
@@ -59,6 +61,19 @@ def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
     stamp = (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns
     assert _call(*call)[1][0]["key"] == made["key"]
     assert (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns == stamp
+    trained = train_all(
+        Asked(ENCODER, track_named(str(track)), seeds=(1,), data=home / "data"), lambda _: lambda _step, _loss: None
+    )
+    told = reading(SOUND, (90.0,)).model_copy(update={"by_seed": {1: 90.0}})
+    record = home / "record.json"
+    record.write_text(json.dumps(result_of(ENCODER, trained, [told]).model_dump(mode="json")))
+    (found,) = read_results([record])
+    assert found.decoders[0].key == made["key"]
+    assert found.figures == (told,)
+    assert found.rate.numbers_per_s == 100 * 80
+    # its configuration and track are nobody else's, whatever they are called
+    assert found.track_label.startswith("tones (own, ")
+    assert found.decoder_label.startswith("small (own, ")
 
 
 def test_check_names_faults_and_exits_with_3(tmp_path: Path) -> None:
