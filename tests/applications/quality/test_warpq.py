@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.applications.quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
+from support.librosa_uncompiled import librosa
 
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.applications.quality.warpq import WarpQ, cepstra, distance, normalised, voiced_samples
@@ -60,8 +61,6 @@ def test_distances_equal_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -
 
 def test_cepstra_equal_librosa() -> None:
     """The liftered cepstra are librosa's, to single precision."""
-    import librosa
-
     expected = librosa.feature.mfcc(
         y=clean(1.0), sr=RATE, n_mfcc=13, fmax=5000, n_fft=1024, win_length=512, hop_length=64, lifter=3
     )
