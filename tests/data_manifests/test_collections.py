@@ -223,7 +223,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024)
     [pytest.param(30_000, id="part"), pytest.param(amount(100_000, 271_711), id="svq", marks=pytest.mark.slow)],
 )
 def test_a_large_collection_takes_little_memory(tmp_path: Path, count: int) -> None:
-    """Less than 300 MB above what the imports take, for passages of about 700 bytes, up to as many as SVQ's index has."""
+    """Less than 300 MB above what the imports take, for as many passages of 700 bytes as SVQ's index has."""
     command = [sys.executable, "-c", _LARGE, str(count), str(tmp_path)]
     assert int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) < 300
     assert collection_path(tmp_path, "passages").is_file()

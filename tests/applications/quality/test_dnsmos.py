@@ -59,6 +59,7 @@ class TestAgreement:
 class TestBehaviour:
     """What it says about speech, and about clips that are none."""
 
+    @pytest.mark.sample(2, among="what opinions depend on")
     def test_clean_is_better_than_noisy(self, backend: DnsMos) -> None:
         """Clean read speech is above 3 overall, the same under as much noise below 2."""
         good, bad = opinions(backend, clean(9.02)), opinions(backend, noisy(9.02))

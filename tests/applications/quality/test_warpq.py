@@ -67,12 +67,14 @@ def test_cepstra_equal_librosa() -> None:
     assert cepstra(clean(1.0)) == pytest.approx(expected.T, abs=1e-2, rel=1e-4)
 
 
+@pytest.mark.sample(2, among="what opinions depend on")
 def test_worse_sound_is_farther() -> None:
     """The distance grows with the noise; the reference itself is nearest, though not at 0."""
     distances = [answer(noisy(4.0, snr_db=level), clean(4.0)) for level in (30, 15, 0)]
     assert 0.0 < answer(clean(4.0), clean(4.0)) < distances[0] < distances[1] < distances[2]
 
 
+@pytest.mark.sample(2, among="what opinions depend on")
 def test_level_does_not_count_much() -> None:
     """Half the level moves the distance far less than noise does: features are normalised."""
     same = answer(clean(3.0), clean(3.0))
