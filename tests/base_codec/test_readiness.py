@@ -51,6 +51,7 @@ def without_packages(folder: Path) -> str:
 
 
 @pytest.mark.sample(1, among="what a run lacks")
+@pytest.mark.sample(1, among="weights that cannot be fetched")
 def test_all_that_is_missing_is_said_at_once_packages_first(tmp_path: Path, clips: Path) -> None:
     """Without internet and torch: a line for the packages, one for each repository; nothing is built or repeated."""
     address, path = f"http://127.0.0.1:{closed_port()}", without_packages(tmp_path / "site")
@@ -85,6 +86,7 @@ def test_the_hub_that_does_not_answer_is_the_reason(tmp_path: Path, monkeypatch:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("codec", "status"), [("stable_codec_400bps", 401), ("encodec_24k_6bps", 403)])
+@pytest.mark.sample(1, among="weights that cannot be fetched")
 def test_a_gated_repository_says_to_accept_the_licence(tmp_path: Path, clips: Path, codec: str, status: int) -> None:
     """One line names the page where it is accepted and the command of the login; no environment is built for it."""
     with hub(lambda _: (status, "GatedRepo")) as address:

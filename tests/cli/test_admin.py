@@ -93,6 +93,7 @@ class TestToken:
 class TestSubmissions:
     """``admin submissions`` and ``admin codec``."""
 
+    @pytest.mark.sample(1, among="decisions by commands")
     def test_files_of_this_machine(self, admin: Admin, url: str, tmp_path: Path) -> None:
         """Files are checked and published at once, verified where asked; a refused one does not keep the others out."""
         good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
@@ -114,6 +115,7 @@ class TestSubmissions:
         (again,) = admin("submissions", "add", str(good))
         assert (again["new"], again["status"], again["error"]) == (False, "verified", "")
 
+    @pytest.mark.sample(1, among="decisions by commands")
     def test_decisions(self, admin: Admin, database: Database) -> None:
         """Each decision prints what the submission is then; one that cannot be made says why."""
         with database.transaction(write=True) as session:

@@ -28,6 +28,7 @@ def without_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+@pytest.mark.sample(2, among="commands that lack packages")
 def test_the_default_set_goes_on_without_lyra(
     tmp_path: Path, without_weights: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {"torch", "transformers", "plotly", "scipy.signal", "pyarrow", "av", "numba", "soundfile", "soxr", "datasets",
          "fastapi", "sqlalchemy", "uvicorn", "pydantic_settings"}  # fmt: skip
 OUT_OF_HELP = {
@@ -42,12 +44,14 @@ def _modules(calls: list[list[str]]) -> tuple[str, set[str], set[str]]:
     return printed, set(alone), set(after)
 
 
+@pytest.mark.sample(2, among="commands that lack packages")
 def test_listings_import_nothing_heavy() -> None:
     """Listings read data only."""
     _, _, after = _modules(LISTINGS)
     assert not HEAVY & after
 
 
+@pytest.mark.sample(2, among="commands that lack packages")
 def test_help_imports_typer_alone() -> None:
     """Help needs none of the packages that compute, validate or draw; it lists commands with whole summaries."""
     groups = [[], ["codecs"], ["codecs", "env"], ["admin"], ["admin", "token"]]

@@ -27,6 +27,7 @@ def told(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.sample(2, among="commands that lack packages")
 def test_the_commands_say_what_is_not_installed() -> None:
     """``codecs list`` names each missing library once, with all codecs that need it, and ``show`` says no."""
     listed = told("codecs", "list")

@@ -61,6 +61,7 @@ def test_tokens_go_out_and_come_back_as_resynth_has_them(
         assert np.array_equal(got, expected)
 
 
+@pytest.mark.sample(2, among="files of tokens")
 def test_other_weights_do_not_decode_a_file(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tokens are decoded only by the weights that made them, and by their own codec; other files are refused."""
     file = tmp_path / "tokens.parquet"
@@ -78,6 +79,7 @@ def test_other_weights_do_not_decode_a_file(tmp_path: Path, clips: Path, capsys:
     assert "is no token file" in capsys.readouterr().err
 
 
+@pytest.mark.sample(2, among="files of tokens")
 def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Bytes that changed on the way, a token that no codebook has, and one that is missing: named, and no traceback."""
     whole, file = tmp_path / "whole.parquet", tmp_path / "tokens.parquet"
@@ -108,6 +110,7 @@ def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pyt
     ("column", "value"),
     [("side", None), ("samples", 0), ("sampling_rate", 0), ("channels", -1), ("clip", None), ("codec", "other")],
 )
+@pytest.mark.sample(2, among="files of tokens")
 def test_a_row_that_no_export_writes_is_damage(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str], column: str, value: object
 ) -> None:
@@ -142,6 +145,7 @@ def test_a_codec_without_tokens_is_refused(tmp_path: Path, clips: Path, capsys: 
     assert not (tmp_path / "t.parquet").exists()
 
 
+@pytest.mark.sample(2, among="files of tokens")
 def test_a_clip_that_cannot_be_encoded_is_listed(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import librosa
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.librosa_uncompiled import librosa
 from support.metrics import coded, noise, speech
 
 from codec_superb.metrics import spectral

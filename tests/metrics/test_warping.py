@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fastdtw
-import librosa
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support.librosa_uncompiled import librosa
 from support.profile import amount, examples
 
 from codec_superb.metrics import warping

@@ -24,6 +24,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_without_a_card_it_says_so_in_one_sentence() -> None:
     """Neither the script nor `make gpu`, which would install gigabytes first, goes on."""
     if shutil.which("nvidia-smi"):

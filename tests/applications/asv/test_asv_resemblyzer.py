@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import librosa
 import numpy as np
 import pytest
 import torch
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support.applications.asv import Samples, answers, clips, librivox, original_embeddings
+from support.librosa_uncompiled import librosa
 from support.profile import examples
 
 from codec_superb.applications.asv import ge2e

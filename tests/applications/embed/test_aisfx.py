@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import soundfile
 from support.applications.sound_events import noise, scores, sound, tone
+from support.librosa_uncompiled import librosa
 
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.embed.aisfx import FILE, RATE, AiSfx, blocks, spectrogram
@@ -66,6 +67,7 @@ class TestAgainstThePackage:
         """The same spectrogram as by librosa, normalised as the package does by default."""
         samples = swept(2.7)
         soundfile.write(tmp_path / "clip.wav", samples, RATE, subtype="FLOAT")
+        assert librosa  # theirs: not compiled
         theirs = importlib.import_module("aisfx.spectrogram.spectrogram_librosa").compute_spectrogram(
             tmp_path / "clip.wav", sr=RATE, block_size=2048, hop_size=1024, n_mels=96, f_min=0.0, f_max=22050.0
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import librosa
 import numpy as np
 import pytest
 from support.applications.sound_events import noise, scores, sound, tone
+from support.librosa_uncompiled import librosa
 
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.embed.log_mel import FLOOR, LogMelFrames

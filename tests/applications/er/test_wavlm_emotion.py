@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.applications.audio_checkpoints import save_wavlm
 from support.applications.emotions import synthetic_items, synthetic_sound
+from support.profile import amount
 
 from codec_superb.applications.catalogue import open_backend, score
 from codec_superb.applications.er.emotions import IEMOCAP_CLASSES
@@ -19,7 +20,9 @@ from codec_superb.applications.interface import Item, Model, Samples, ScoringInp
 from codec_superb.applications.metric_functions import Evidence, percentage
 from codec_superb.applications.transformers_checkpoint import import_transformers
 
-ITEMS = synthetic_items()
+SESSIONS = amount(3, 5)
+"""A head for each is trained on all others."""
+ITEMS = synthetic_items(SESSIONS)
 
 
 class Trained(NamedTuple):
@@ -117,7 +120,7 @@ class TestEndToEnd:
         """Name without a path, the mark of a random WavLM, folds, training and the identity of the heads."""
         settings = trained.model.settings
         assert (trained.model.name, trained.model.random) == ("wavlm-emotion:local:tiny", True)
-        assert (settings["folds"], settings["seed"]) == ("5 by session", 0)
+        assert (settings["folds"], settings["seed"]) == (f"{SESSIONS} by session", 0)
         assert len(str(settings["heads"])) == 16
         assert tuple(trained.backend.classes(trained.model)) == IEMOCAP_CLASSES
 

@@ -75,6 +75,7 @@ def test_answers_do_not_depend_on_the_batch(backend: DistillMos) -> None:
     assert [float(np.asarray(answer)[0]) for answer in together] == [opinion(backend, samples) for samples in clips]
 
 
+@pytest.mark.sample(2, among="what opinions depend on")
 def test_level_does_not_count_and_no_sound_has_no_score(backend: DistillMos) -> None:
     """A quieter copy scores the same; a clip without samples costs itself alone."""
     assert opinion(backend, 0.1 * clean(3.0)) == pytest.approx(opinion(backend, clean(3.0)), abs=1e-3)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.applications.quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
+from support.librosa_uncompiled import librosa
 
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.model_files import embedded_models
@@ -49,8 +50,6 @@ class TestAgreement:
 
     def test_mel_features_equal_librosa(self) -> None:
         """What the P.808 model hears is librosa's mel spectrum, with its odd length of the transform."""
-        import librosa
-
         window = noisy(9.01, snr_db=20)[:-160]
         power = librosa.feature.melspectrogram(y=window, sr=RATE, n_fft=321, hop_length=160, n_mels=120)
         expected = (librosa.power_to_db(power, ref=np.max) + 40) / 40
@@ -60,6 +59,7 @@ class TestAgreement:
 class TestBehaviour:
     """What it says about speech, and about clips that are none."""
 
+    @pytest.mark.sample(2, among="what opinions depend on")
     def test_clean_is_better_than_noisy(self, backend: DnsMos) -> None:
         """Clean read speech is above 3 overall, the same under as much noise below 2."""
         good, bad = opinions(backend, clean(9.02)), opinions(backend, noisy(9.02))

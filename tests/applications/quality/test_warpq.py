@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.applications.quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
+from support.librosa_uncompiled import librosa
 
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.applications.quality.warpq import WarpQ, cepstra, distance, normalised, voiced_samples
@@ -60,20 +61,20 @@ def test_distances_equal_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -
 
 def test_cepstra_equal_librosa() -> None:
     """The liftered cepstra are librosa's, to single precision."""
-    import librosa
-
     expected = librosa.feature.mfcc(
         y=clean(1.0), sr=RATE, n_mfcc=13, fmax=5000, n_fft=1024, win_length=512, hop_length=64, lifter=3
     )
     assert cepstra(clean(1.0)) == pytest.approx(expected.T, abs=1e-2, rel=1e-4)
 
 
+@pytest.mark.sample(2, among="what opinions depend on")
 def test_worse_sound_is_farther() -> None:
     """The distance grows with the noise; the reference itself is nearest, though not at 0."""
     distances = [answer(noisy(4.0, snr_db=level), clean(4.0)) for level in (30, 15, 0)]
     assert 0.0 < answer(clean(4.0), clean(4.0)) < distances[0] < distances[1] < distances[2]
 
 
+@pytest.mark.sample(2, among="what opinions depend on")
 def test_level_does_not_count_much() -> None:
     """Half the level moves the distance far less than noise does: features are normalised."""
     same = answer(clean(3.0), clean(3.0))

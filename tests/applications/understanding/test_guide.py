@@ -48,6 +48,7 @@ def _follow(block: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::codec_superb.plugins.PluginWarning")  # what is packed is not asked here
+@pytest.mark.sample(1, among="guides carried out")
 def test_a_stranger_asks_a_question_of_her_own(stranger: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Word for word: checked, answered on three codecs, on the page; then edited, scored anew, and read without it."""
     check, bench = guide_blocks(GUIDE, "sh")

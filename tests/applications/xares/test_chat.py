@@ -32,6 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample(1, among="decoders probe runs")
 def test_a_run_is_probed_by_a_decoder_that_is_trained_for_it(place: Path) -> None:
     """References and clean resyntheses are answered; the decoder is trained once, and named with all that decides."""
     tones = write_tones(place / "tones", 8)
@@ -109,6 +110,7 @@ def test_wrong_names_are_said_before_any_work(place: Path) -> None:
         open_backend(f"xares:{ENCODER},decoder={wrong}")
 
 
+@pytest.mark.sample(1, among="decoders probe runs")
 def test_matched_training_takes_the_sound_of_one_codec(place: Path) -> None:
     """Its sounds are the run's; two codecs, or a run of another dataset, are refused with what to do."""
     training, _ = make_training(place)

@@ -55,6 +55,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.sample(1, among="listening tests by commands")
 def test_a_test_from_runs_is_made_opened_and_closed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The resyntheses are what the codecs left, without loss; anchors and recorded questions are with them."""
     sound, runs = speech_folder(tmp_path / "sound", 2, seconds=0.5), tmp_path / "runs"
@@ -88,6 +89,7 @@ def test_a_test_from_runs_is_made_opened_and_closed(tmp_path: Path, capsys: pyte
     assert not sounds_of(settings)
 
 
+@pytest.mark.sample(1, among="listening tests by commands")
 def test_a_test_from_samples_has_the_clips_that_all_submissions_carry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def results(runs: Path) -> list[Results]:
     return load([runs])
 
 
+@pytest.mark.sample(3, among="outputs for a paper")
 def test_one_call_writes_everything(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files are where they were asked for, and their numbers are those of the results."""
     names = {
@@ -127,6 +128,7 @@ def test_bitrates_that_nobody_states_have_no_rank_among_declared_ones(results: l
         ranks_over_datasets(changed, SCORE)
 
 
+@pytest.mark.sample(3, among="outputs for a paper")
 def test_one_that_cannot_be_written_stops_no_other(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,6 +148,7 @@ def test_one_that_cannot_be_written_stops_no_other(
     assert "--csv" not in told
 
 
+@pytest.mark.sample(3, among="outputs for a paper")
 def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An unscored run is named with its command; a declared bitrate is not ranked; imported sound has no hardware."""
     rows = {
@@ -181,6 +184,7 @@ def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.C
     assert r"First: mine (imported, bitrate declared); second: opus\_24k;" in table
 
 
+@pytest.mark.sample(3, among="outputs for a paper")
 def test_cite_names_what_was_used(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Codec, dataset, metrics, probe and model, each once; to a file where one is named."""
     call(["cite", str(runs)])
@@ -196,6 +200,7 @@ def test_cite_names_what_was_used(runs: Path, tmp_path: Path, capsys: pytest.Cap
     assert "tiny.en" not in (tmp_path / "refs.bib").read_text(encoding="utf-8")
 
 
+@pytest.mark.sample(3, among="outputs for a paper")
 def test_comparison_is_a_table_too(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every metric of every dataset with p-value and effect, as `compare --json` has them; six clusters of one clip."""
     call(["compare", str(runs / NAMES[2]), str(runs / NAMES[1]), "--table", str(tmp_path / "d.csv"), "--json"])
@@ -215,6 +220,7 @@ def test_comparison_is_a_table_too(runs: Path, tmp_path: Path, capsys: pytest.Ca
     assert "Wilcoxon's signed-rank test, two-sided, over clusters" in capsys.readouterr().out
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

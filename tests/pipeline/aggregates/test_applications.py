@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pipeline.probed import draw_probes
+from support.pipeline.probed import Probed, draw_probes
 from support.pipeline.stats import draw_rows, failed, row
 from support.profile import examples
 
@@ -50,6 +51,13 @@ def trial(left: str, right: str, *, target: bool, reference: float, resynthesis:
     return PairRow(
         dataset="mini", probe="asv", left=left, right=right, target=target, reference=reference, resynthesis=resynthesis
     )
+
+
+@cache
+def drawn_whole() -> tuple[Probed, dict[str, ApplicationAggregate]]:
+    """Draw clips of every probe, and their figures."""
+    probed = draw_probes(draw_rows(1, 45))
+    return probed, figures(probed.rows, probed.pairs)
 
 
 def figures(rows: Sequence[ClipRow], pairs: Sequence[PairRow] = ()) -> dict[str, ApplicationAggregate]:
@@ -232,9 +240,8 @@ class TestEveryProbe:
     @given(st.randoms(use_true_random=False))
     def test_the_order_of_rows_and_pairs_changes_nothing(self, chance: random.Random) -> None:
         """To the last bit, so that a service that stores rows in another order recomputes the same."""
-        probed = draw_probes(draw_rows(1, 45))
+        probed, whole = drawn_whole()
         rows, pairs = list(probed.rows), list(probed.pairs)
-        whole = figures(rows, pairs)
         chance.shuffle(rows)
         chance.shuffle(pairs)
         assert figures(rows, pairs) == whole

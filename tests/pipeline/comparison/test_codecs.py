@@ -31,6 +31,7 @@ def with_metrics(folder: RunFolder, **versions: str | None) -> RunFolder:
     return folder
 
 
+@pytest.mark.sample(1, among="folders compared")
 def test_a_run_against_a_submission(tmp_path: Path) -> None:
     """By dataset, category and metric; the better codec is ahead, and the report is plain JSON."""
     better = run(tmp_path, "opus_16k", 0.3)
@@ -51,6 +52,7 @@ def test_a_run_against_a_submission(tmp_path: Path) -> None:
     assert type(report).model_validate(json.loads(report.model_dump_json())) == report
 
 
+@pytest.mark.sample(1, among="folders compared")
 def test_a_codec_folder_with_several_runs(tmp_path: Path) -> None:
     """``runs/opus_16k`` stands for all datasets in it; one that the other lacks is named."""
     run(tmp_path, "opus_16k", 0.1)

@@ -68,6 +68,7 @@ def log_of(data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("text", ["{text}", ""])
+@pytest.mark.sample(3, among="programs that speak")
 def test_what_is_spoken_is_a_dataset(data: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Each text reaches the program as it is, as an argument or by standard input, and labels its recording."""
     monkeypatch.chdir(data.parent)
@@ -86,6 +87,7 @@ def test_what_is_spoken_is_a_dataset(data: Path, monkeypatch: pytest.MonkeyPatch
     assert (told["dataset"], told["label"], told["command"][0]) == ("data", "text", sys.executable)
 
 
+@pytest.mark.sample(3, among="programs that speak")
 def test_nothing_is_spoken_twice(data: Path) -> None:
     """Another call goes on: a lost file is made again, and what was said stays; another command is refused."""
     speak(data, limit=2)
@@ -100,6 +102,7 @@ def test_nothing_is_spoken_twice(data: Path) -> None:
         speak(data, text="")
 
 
+@pytest.mark.sample(3, among="programs that speak")
 def test_what_a_program_does_not_say_is_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error, no sound and a text that takes too long cost their clip; another call tries again."""
     rows = [
@@ -119,6 +122,7 @@ def test_what_a_program_does_not_say_is_told(data: Path, monkeypatch: pytest.Mon
     assert {reason for *_, reason in speak(data).failed} == {"the program took more than 0.01 s"}
 
 
+@pytest.mark.sample(3, among="programs that speak")
 def test_a_table_of_texts_is_spoken(data: Path) -> None:
     """Texts without sound, CSV or Parquet, are spoken in the language that is given, or their own."""
     table = data.parent / "texts.csv"
@@ -137,6 +141,7 @@ def test_a_table_of_texts_is_spoken(data: Path) -> None:
     assert {clip: out.clip(clip).labels.language for clip in out.clip_ids()} == {"a/b.wav": "fr", "c.wav": None}
 
 
+@pytest.mark.sample(3, among="programs that speak")
 def test_ids_of_a_table_may_begin_with_0(data: Path) -> None:
     """Number 0 is an id; a row without one has its own number."""
     rows = [{"id": number, "text": text} for number, text in ((0, "one"), (1, "two"), (None, "three"))]

@@ -39,6 +39,7 @@ def _codec_elsewhere(references: Path, made: Path) -> None:
             bits.write(f"{coded.relative_to(made)},{8 * coded.stat().st_size}\n")
 
 
+@pytest.mark.sample(1, among="sound made elsewhere")
 def test_sound_made_elsewhere_goes_all_the_way(run: Any, tmp_path: Path) -> None:
     """Export, a codec outside, import, score, report, compare, pack, check: each takes it as any run."""
     speech_folder(tmp_path / "sounds/speech", 4)
@@ -70,6 +71,7 @@ def test_sound_made_elsewhere_goes_all_the_way(run: Any, tmp_path: Path) -> None
         assert (code, out.startswith(f"{name}.zip: ok ({name} on sounds, 4 clips)\n")) == (0, True)
 
 
+@pytest.mark.sample(1, among="sound made elsewhere")
 def test_a_file_is_benchmarked_like_a_folder(run: Any, tmp_path: Path) -> None:
     """One file and several; a later command opens them by their place."""
     speech_folder(tmp_path / "sounds", 2)

@@ -94,6 +94,7 @@ def test_a_folder_may_look_like_an_option(tmp_path: Path) -> None:
     assert planned(f"transcript-truth+minilm:{tmp_path}/a,foo=1").second == f"minilm:{tmp_path}/a,foo=1"
 
 
+@pytest.mark.sample(1, among="searches with an option")
 def test_without_the_package_nothing_is_begun(
     dataset: Path, tmp_path: Path, pool: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def test_without_the_package_nothing_is_begun(
 
 
 @pytest.mark.usefixtures("faiss")
+@pytest.mark.sample(1, among="searches with an option")
 def test_the_search_is_a_setting_of_the_result(dataset: Path, tmp_path: Path, pool: Executor) -> None:
     """Exact, by a graph, again, exact: each replaces the other, and the same again writes nothing."""
     (run,) = resynthesise([f"{HERE}:Plain"], [str(dataset)], out=tmp_path / "runs", executor=pool)
@@ -131,6 +133,7 @@ def test_the_search_is_a_setting_of_the_result(dataset: Path, tmp_path: Path, po
 
 
 @pytest.mark.usefixtures("faiss")
+@pytest.mark.sample(1, among="searches with an option")
 def test_the_index_rests_on_vectors_that_are_there_and_is_kept(dataset: Path, tmp_path: Path) -> None:
     """No document is embedded again for it; a damaged file is made anew; a search that is exact has none."""
     with vectors_of(dataset) as vectors:

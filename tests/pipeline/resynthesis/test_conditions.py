@@ -12,6 +12,7 @@ from support.audio import speech_like
 from support.codecs.cards import make_card
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import contents, speech_folder
+from support.profile import amount
 
 from codec_superb.data_manifests import open_dataset
 from codec_superb.pipeline.conditions.apply import heard
@@ -82,9 +83,10 @@ def test_each_condition_is_a_run_beside_the_clean_one(tmp_path: Path, clips: Pat
 @pytest.mark.sample(1, among="runs under conditions")
 def test_neither_workers_nor_order_nor_interruption_change_a_sample(tmp_path: Path, clips: Path) -> None:
     """Two workers and conditions in another order, after a part of the clips, end with the same rows and audio."""
-    first = {path.parent.name: contents(path) for path in _run(clips, tmp_path / "one", *ALL)}
+    asked = ALL[amount(4, 0) :]
+    first = {path.parent.name: contents(path) for path in _run(clips, tmp_path / "one", *asked)}
     resynthesise(["codec2_3200"], [str(clips)], out=tmp_path / "two", conditions=ALL[5:], workers=1, limit=2)
-    second = {path.parent.name: contents(path) for path in _run(clips, tmp_path / "two", *reversed(ALL), workers=2)}
+    second = {path.parent.name: contents(path) for path in _run(clips, tmp_path / "two", *reversed(asked), workers=2)}
     assert first == second
 
 

@@ -114,6 +114,7 @@ def _metrics(database: Database) -> list[dict[str, dict[str, float | int | None]
         return list(connection.execute(select(table.c.metrics).order_by(table.c.id)).scalars())
 
 
+@pytest.mark.sample(4, among="migrations with data")
 def test_the_mean_of_a_metric_is_called_mean(
     filled: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def test_the_mean_of_a_metric_is_called_mean(
     assert _kept(filled) == rows
 
 
+@pytest.mark.sample(4, among="migrations with data")
 def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0003 nothing custom is public, since it would be ranked; after it each has the status it had, and why."""
     with filled.transaction(write=True) as session:
@@ -167,6 +169,7 @@ def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database,
         assert "before_withdrawal" not in first.document
 
 
+@pytest.mark.sample(4, among="migrations with data")
 def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0004 none is public, since it would be ranked; after it each has its status, why, and its condition."""
     with filled.transaction(write=True) as session:
@@ -188,6 +191,7 @@ def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled:
         assert _kept(filled) == before
 
 
+@pytest.mark.sample(4, among="migrations with data")
 def test_imported_results_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0005 there is no table for them, so that the audit log keeps them; after it each is back, to the digit."""
     with filled.transaction(write=True) as session:
@@ -209,6 +213,7 @@ def test_imported_results_are_kept_aside_for_an_older_program(filled: Database, 
     assert _kept(filled) == before
 
 
+@pytest.mark.sample(4, among="migrations with data")
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:
     """A migration that changes tables to which others refer, there and back, loses nothing on either database."""
     before = _kept(filled)
@@ -223,6 +228,7 @@ def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, 
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
 
 
+@pytest.mark.sample(2, among="migrations that fail")
 def test_a_migration_that_fails_changes_nothing(filled: Database, database_url: str, later: Path) -> None:
     """What a failing migration did before it failed is undone on either database, tables included."""
     before = _kept(filled)
@@ -235,6 +241,7 @@ def test_a_migration_that_fails_changes_nothing(filled: Database, database_url: 
         assert migrate.current(connection) == migrate.head()
 
 
+@pytest.mark.sample(2, among="migrations that fail")
 def test_a_migration_that_breaks_references_is_undone(filled: Database, database_url: str, later: Path) -> None:
     """Rows whose owner a migration removes are noticed, although SQLite does not look while tables are copied."""
     _add(later, more='op.execute("DELETE FROM mottos"); op.execute("DELETE FROM accounts")')

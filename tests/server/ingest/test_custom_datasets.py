@@ -113,6 +113,7 @@ def test_lists_and_files_say_that_it_is_custom(service: Service, birds: Birds) -
         assert "-custom." in get(f"/api/v1/submissions/{path}").headers["content-disposition"]
 
 
+@pytest.mark.sample(1, among="real runs uploaded")
 def test_its_numbers_are_checked_like_all_others(service: Service, birds: Birds) -> None:
     """What is not recomputed from its clips is refused; a dataset that calls itself named is looked up."""
     document = read_archive(io.BytesIO(birds.data))["submission.json"]

@@ -54,7 +54,7 @@ def altered(change: Callable[[dict[str, bytes]], None]) -> bytes:
 class TestStored:
     """What is kept of a submission with applications."""
 
-    @pytest.mark.sample(1, among="probes uploaded")
+    @pytest.mark.sample(2, among="probes uploaded")
     def test_figures_and_numbers_are_those_of_the_file(self, service: Service, tmp_path: Path) -> None:
         """The document keeps the recomputed figures and how they came to be; blocks keep what probes kept of clips."""
         answer = service.send(probed())
@@ -77,6 +77,7 @@ class TestStored:
         one = next(row for row in expected.rows if row.probes["visqol"].status == "left_out")
         assert block_row(block, one.clip, "mini") == one
 
+    @pytest.mark.sample(2, among="probes uploaded")
     def test_clips_are_served_with_their_numbers(self, service: Service) -> None:
         """As rows, and as the Parquet that a submission has, which the reader of tables opens."""
         identity = service.send(probed()).json()["id"]
@@ -88,6 +89,7 @@ class TestStored:
 class TestUntrue:
     """What is not true is refused in words."""
 
+    @pytest.mark.sample(2, among="probes uploaded")
     def test_a_figure_that_does_not_follow_from_the_rows(self, service: Service) -> None:
         """The place of the figure is named, with what was recomputed."""
 
@@ -101,6 +103,7 @@ class TestUntrue:
         assert "aggregates.applications" in problem["path"]
         assert "recomputed from clips.parquet" in problem["expected"]
 
+    @pytest.mark.sample(2, among="probes uploaded")
     def test_scores_of_trials_that_are_others(self, service: Service) -> None:
         """Speakers that are told apart in another way by the pairs than by the figures."""
 
@@ -113,7 +116,7 @@ class TestUntrue:
 
         assert all("aggregates.applications" in problem["path"] for problem in service.problems(altered(change)))
 
-    @pytest.mark.sample(1, among="probes uploaded")
+    @pytest.mark.sample(2, among="probes uploaded")
     def test_a_model_that_nobody_trained(self, service: Service) -> None:
         """Its figures say nothing about a codec."""
 

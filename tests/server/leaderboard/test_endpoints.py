@@ -101,6 +101,7 @@ class TestExports:
 
     QUERY = "?source=all&sort=kbps&search=e"
 
+    @pytest.mark.sample(2, among="the board in files")
     def test_json_holds_the_rows_of_all_pages(self, board: TestClient) -> None:
         """The file is the answers of all pages, put together."""
         whole = board.get(f"{PATH}.json{self.QUERY}")
@@ -109,6 +110,7 @@ class TestExports:
         assert len(whole.json()["rows"]) == pages[0]["total"] > 50
         assert whole.headers["content-disposition"].startswith('attachment; filename="codec-superb-speech-')
 
+    @pytest.mark.sample(2, among="the board in files")
     def test_parquet_holds_the_same_values(self, board: TestClient) -> None:
         """Every number is that of the JSON rows, in their order; query and revision are in the metadata."""
         rows = board.get(f"{PATH}.json{self.QUERY}").json()
@@ -133,6 +135,7 @@ class TestExports:
                 assert got[f"{key}_low"] == estimate["low"]
                 assert got[f"{key}_n"] == estimate["n"]
 
+    @pytest.mark.sample(2, among="the board in files")
     def test_csv_holds_the_same_values(self, board: TestClient) -> None:
         """The first line says what was chosen; then every cell is that of the Parquet file."""
         text = board.get(f"{PATH}.csv?category=music").text
@@ -157,6 +160,7 @@ class TestExports:
             "'=1+1"
         }
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
     def test_nothing_chosen_is_an_empty_file(self, board: TestClient, ending: str) -> None:
         """A filter that nothing passes gives a valid file without rows."""

@@ -56,6 +56,7 @@ def crowd(client: TestClient, database: Database, test: str) -> dict[str, Any]:
     return results
 
 
+@pytest.mark.sample(1, among="listeners find what is true")
 def test_mushra_finds_the_order_and_leaves_clickers_out(client: TestClient, database: Database) -> None:
     """The hidden reference is on top and the codecs stand in their order, with intervals that hold the means."""
     with database.transaction(write=True) as session:
@@ -94,6 +95,7 @@ PAIRS = {"ab": [["fine_24k", "poor_6k"]], "abx": [["poor_6k", "reference"]]}
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["ab", "abx", "acr", "dcr"])
+@pytest.mark.sample(1, among="listeners find what is true")
 def test_the_other_kinds_do_too(client: TestClient, database: Database, kind: str) -> None:
     """Gold questions find the clickers; the better codec is preferred, told apart, rated higher."""
     with database.transaction(write=True) as session:

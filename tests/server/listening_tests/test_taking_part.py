@@ -70,6 +70,7 @@ def test_nothing_tells_which_is_which(client: TestClient, test_id: str) -> None:
     assert client.get(first["sounds"]["A"]).status_code == 404  # of somebody else
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_places_are_drawn(client: TestClient, database: Database) -> None:
     """The hidden reference stands anywhere: over listeners no place has it always."""
     with database.transaction(write=True) as session:
@@ -87,6 +88,7 @@ def test_places_are_drawn(client: TestClient, database: Database) -> None:
     assert len(places) >= 3
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Database, test_id: str) -> None:
     """Sent twice an answer stays the first; the place is kept over a lost browser, by the link alone."""
     asked = begin(client, test_id, age="20 to 29")
@@ -133,6 +135,7 @@ def test_an_answer_that_is_not_whole_is_refused(client: TestClient, database: Da
     assert question(client, test_id)["trial"] == "1"
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: Database, test_id: str) -> None:
     """Before it opens, when it is full and when it is over; what was answered stays."""
     with database.transaction(write=True) as session:
@@ -158,6 +161,7 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     assert f"/listening/{test_id}/results" in client.get("/listening").text
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_people_who_only_begin_take_nobodys_place(
     client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +179,7 @@ def test_people_who_only_begin_take_nobodys_place(
     begin(client, test_id)
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: Database) -> None:
     """While the test is open nothing is told; afterwards the page of the codec has its figure and leads to the test."""
     with database.transaction(write=True) as session:
@@ -212,6 +217,7 @@ def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, data
     assert "listening.closed" in client.get("/moderation/audit").text
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database: Database, test_id: str) -> None:
     """Both are answered alike, and there is one rating a sound."""
     asked = begin(client, test_id)
@@ -228,6 +234,7 @@ def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database:
         assert len(set(session.scalars(select(Rating.value)))) == 1
 
 
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
     """An address begins as often an hour as it may upload, each test by itself; the refusal says when it may again."""
     with database.transaction(write=True) as session:
@@ -243,6 +250,7 @@ def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> No
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_closed_between_a_look_and_an_answer(client: TestClient, database: Database, test_id: str) -> None:
     """Nothing is kept behind the results; SQLite has one writer at a time, so that nobody closes it meanwhile."""
     begin(client, test_id)

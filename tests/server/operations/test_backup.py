@@ -101,7 +101,7 @@ class TestBackup:
         assert (path.name.startswith("leaderboard-"), path.suffix) == (True, ".zip")
         assert verify_backup(path)
 
-    @pytest.mark.sample(2, among="backups")
+    @pytest.mark.sample(1, among="backups")
     def test_is_one_state_while_uploads_come_in(self, filled: Settings, database: Database, tmp_path: Path) -> None:
         """With a writer at work, each backup has results, clip rows and a file for exactly its own submissions."""
         stop, number = threading.Event(), 100
@@ -158,7 +158,7 @@ class TestBackup:
 class TestRestore:
     """``admin restore``."""
 
-    @pytest.mark.sample(2, among="backups")
+    @pytest.mark.sample(1, among="backups")
     def test_everything_comes_back_on_either_database(self, filled: Settings, backup: Path, other: Settings) -> None:
         """From each kind to each kind: the same rows, byte for byte, and the same files."""
         restore_backup(other, backup)
@@ -179,7 +179,7 @@ class TestRestore:
             assert session.scalars(select(Revision.number)).one() > 0
         database.close()
 
-    @pytest.mark.sample(2, among="backups")
+    @pytest.mark.sample(1, among="backups")
     def test_a_used_leaderboard_is_refused_unless_told(self, filled: Settings, backup: Path, used: Settings) -> None:
         """What is there stays, unless ``replace`` says that it may go; then nothing of it is left in the database."""
         before = _state(used)
@@ -189,7 +189,7 @@ class TestRestore:
         restore_backup(used, backup, replace=True)
         assert _state(used)[0] == _state(filled)[0]
 
-    @pytest.mark.sample(2, among="backups")
+    @pytest.mark.sample(1, among="backups")
     def test_a_prepared_service_counts_as_empty(self, filled: Settings, backup: Path, empty: Settings) -> None:
         """A service that was started once, with its own datasets in the database, may be restored into."""
         from codec_superb.server.datasets.service import ensure_builtin
@@ -233,7 +233,7 @@ class TestRestore:
             assert set(connection.exec_driver_sql("SELECT motto FROM accounts").scalars()) == {"none yet"}
         engine.dispose()
 
-    @pytest.mark.sample(2, among="backups")
+    @pytest.mark.sample(1, among="backups")
     def test_a_backup_of_the_first_schema_is_restored(
         self, filled: Settings, empty: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -250,6 +250,7 @@ class TestRestore:
         restore_backup(empty, old)
         assert _state(empty)[0] == before
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     @pytest.mark.parametrize(
         ("change", "words"),

@@ -34,6 +34,7 @@ moved = types.ModuleType("scipy.ndimage.morphology")  # where SciPy had the func
 moved.binary_dilation = scipy.ndimage.binary_dilation
 sys.modules[moved.__name__] = moved
 sys.path.insert(0, sys.argv[1])
+import support.librosa_uncompiled
 from resemblyzer import VoiceEncoder, preprocess_wav
 encoder = VoiceEncoder("cpu", verbose=False)
 with numpy.load(sys.argv[2]) as clips:

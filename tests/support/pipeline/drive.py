@@ -10,11 +10,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-from support.pipeline.probe import install
-from support.pipeline.text_encoders import embed
 
 
 def start(**order: Any) -> subprocess.Popen[str]:
@@ -52,34 +50,44 @@ class _Announcing:
 
 
 def main(order: dict[str, Any]) -> int:
-    """Do what was ordered."""
-    from codec_superb.pipeline.conditions.record import parse_condition
+    """Do what was ordered; each stage imports what it needs, since many processes are started and killed."""
     from codec_superb.pipeline.errors import PipelineError
-    from codec_superb.pipeline.probing.stage import probe
-    from codec_superb.pipeline.resynthesis.stage import resynthesise
-    from codec_superb.pipeline.scoring.stage import score
 
     if "file_limit" in order:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"], resource.RLIM_INFINITY))
-    out = Path(order["out"])
+    out, workers = Path(order["out"]), order.get("workers", 2)
+    outcomes: Sequence[Any]
     try:
         if order["stage"] == "resynth":
+            from codec_superb.pipeline.conditions.record import parse_condition
+            from codec_superb.pipeline.resynthesis.stage import resynthesise
+
             outcomes = resynthesise(
-                order["codecs"], order["datasets"], out=out, workers=2, batch=order.get("batch"),
+                order["codecs"], order["datasets"], out=out, workers=workers, batch=order.get("batch"),
                 conditions=[parse_condition(name) for name in order.get("conditions", ())], progress=_Announcing(),
             )  # fmt: skip
         elif order["stage"] == "probe":
+            from support.pipeline.probe import install
+
+            from codec_superb.pipeline.probing.stage import probe
+
             install()
-            names = {"applications": order["applications"], "backends": order["backends"]}
-            own = [Path(place) for place in order.get("tasks", ())]
-            outcomes = probe([out], **names, tasks=own, budget=order.get("budget"), workers=2, progress=_Announcing())
+            outcomes = probe(
+                [out], applications=order["applications"], backends=order["backends"], workers=workers,
+                tasks=[Path(place) for place in order.get("tasks", ())], budget=order.get("budget"),
+                progress=_Announcing(),
+            )  # fmt: skip
         elif order["stage"] == "embed":
+            from support.pipeline.text_encoders import embed
+
             embed(order, _Announcing())
             return 0
         else:
-            outcomes = score([out], metrics=order["metrics"], workers=2, progress=_Announcing())
+            from codec_superb.pipeline.scoring.stage import score
+
+            outcomes = score([out], metrics=order["metrics"], workers=workers, progress=_Announcing())
     except PipelineError as error:
         print(error, file=sys.stderr)
         return 1

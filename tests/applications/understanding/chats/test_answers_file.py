@@ -88,6 +88,7 @@ def rows_of(place: Path) -> list[Any]:
     return found
 
 
+@pytest.mark.sample(2, among="answers of chats in runs")
 def test_the_same_rows_as_the_same_chat_here(plain: Path, tmp_path: Path, server: ModelServer) -> None:
     """A chat that answers by the sound gives equal values, whether it is asked here or elsewhere."""
     here, elsewhere = (Path(shutil.copytree(plain, tmp_path / name)) for name in ("here", "elsewhere"))
@@ -107,6 +108,7 @@ def test_the_same_rows_as_the_same_chat_here(plain: Path, tmp_path: Path, server
     assert [rest for _, *rest in found] == [["answers:mine-7b", 8]] * len(CODECS)
 
 
+@pytest.mark.sample(2, among="answers of chats in runs")
 def test_a_longer_file_goes_on_where_the_shorter_one_ended(plain: Path, tmp_path: Path) -> None:
     """What is missing is failed and never scored; another call with it computes it, and nothing else."""
     place = Path(shutil.copytree(plain, tmp_path / "copy"))
@@ -160,6 +162,7 @@ def test_wrong_files_are_refused_by_line(tmp_path: Path, lines: list[Any], said:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.sample(2, among="answers of chats in runs")
 def test_questions_about_several_datasets_whose_clips_share_names(plain: Path, tmp_path: Path) -> None:
     """An answer is never taken for another dataset's clip; what two codecs made alike is asked once."""
     with pytest.raises(ApplicationError, match="expected understanding tasks, got none"):

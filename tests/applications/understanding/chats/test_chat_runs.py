@@ -93,6 +93,7 @@ def rows_of(place: Path) -> tuple[Any, Any]:
     return [row.model_dump(mode="json") for row in folder.rows()], told
 
 
+@pytest.mark.sample(2, among="answers of chats in runs")
 def test_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> None:
     """Both sides of a clip follow each other; the sum of costs, the state of the server, and no key in any file."""
     server, backend = chat
@@ -129,6 +130,7 @@ def test_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> No
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
+@pytest.mark.sample(2, among="answers of chats in runs")
 def test_a_judge_reads_the_answers_of_a_run(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> None:
     """Once each, for both sides; a second call, and one whose judge is away, asks nobody and changes no row."""
     server, backend = chat
@@ -195,7 +197,7 @@ def test_kills_and_faults_change_no_row(plain: Path, tmp_path: Path, chat: tuple
     server.asked.clear()
     server.answer = failing(moments := random.Random(5))
     place = Path(shutil.copytree(plain, tmp_path / "copy"))
-    kills = sum(killed(order_of(place, backend), moments, 0.3) for _ in range(amount(2, 20)))
+    kills = sum(killed(order_of(place, backend), moments, 0.3) for _ in range(amount(1, 20)))
     before = len(list((tmp_path / "home" / "chats" / "answers").rglob("*.json")))
     server.asked.clear()
     finish(order_of(place, backend))
