@@ -18,8 +18,9 @@ from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
 KindName = Literal[
-    "choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer", "icer"
-]
+    "choice", "labels", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer",
+    "icer",
+]  # fmt: skip
 _HERE = "codec_superb.applications.understanding.measures"
 _JUDGED = "codec_superb.applications.understanding.judging.reading"
 
@@ -118,6 +119,11 @@ _ROWS = (
     MeasureRow(
         "xares-accuracy", "choice", f"{_HERE}.xares:accuracy",
         "the answer equals the label in XARES-LLM's form of texts: lower case, no ASCII punctuation",
+    ),
+    MeasureRow(
+        "mAP", "labels", f"{_HERE}.xares:labels",
+        "labels behind one another, divided by semicolons, against those of the clip; case and punctuation count",
+        ("classes",),
     ),
     MeasureRow("iwer", "iwer", f"{_HERE}.xares:word_errors", "1 − word error rate in that form, 0 at least"),
     MeasureRow(
