@@ -24,7 +24,7 @@ from codec_superb.applications.understanding.cases import (
     Verdict,
 )
 from codec_superb.applications.understanding.judging.measure import judged
-from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, made
+from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, check_models, made
 from codec_superb.applications.understanding.processes.table import processed
 
 Numbers = Mapping[str, float]
@@ -50,7 +50,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
         )
         for item in question.items
     }
-    settings = {"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}"}
+    settings = {"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}", **check_models(row.name)}
     return ProbeScores(outcomes, _ranks(question.items, found), settings)
 
 

@@ -115,10 +115,13 @@ class XaresChat(Chat):
         """Answer one of the questions that the decoder knows. Raises PredictionFailed, ModelUnusable."""
         from codec_superb.applications.xares.decoder import Question
 
-        question = Question(self._frames_of(sound), self._known(sound))
-        if self._options["decoding"] == GREEDY or not sound.options:
+        task = self._known(sound)
+        question = Question(self._frames_of(sound), str(task["prompt"]))
+        # of a task that names no classes they are the labels that it was trained on
+        options = sound.options or tuple(task["classes"])
+        if self._options["decoding"] == GREEDY or not options:
             return Reply(self._decoder.answer([question])[0])
-        return Reply(self._decoder.best_of(question, sound.options))
+        return Reply(self._decoder.best_of(question, options))
 
     def _frames_of(self, sound: Sound) -> Any:
         if sound.side == "resynthesis":
@@ -131,12 +134,12 @@ class XaresChat(Chat):
         self._frames.close()
         del self._decoder
 
-    def _known(self, sound: Sound) -> str:
-        """Return the prompt that the decoder was trained with. Raises ModelUnusable for a question it never saw."""
+    def _known(self, sound: Sound) -> Mapping[str, Any]:
+        """Return prompt and classes of the task that is asked. Raises ModelUnusable for a question it never saw."""
         text = asked(sound.messages)
         for of in self._tasks.values():
             if text == of["prompt"] or (sound.options and sorted(sound.options) == sorted(of["classes"])):
-                return str(of["prompt"])
+                return of  # type: ignore[no-any-return]
         raise ModelUnusable(
             f"{NAME}: expected a task that the decoder was trained on ({', '.join(self._tasks)}), or one with the "
             f"same classes, got the question {text!r:.80}; name one of these with --application"

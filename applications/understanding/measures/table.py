@@ -44,6 +44,8 @@ class MeasureRow:
     """Extra of this package that it needs."""
     of_corpus: bool = False
     """Whether the measure of a side is made with all answers of that side: its maker takes them as a third argument."""
+    models: str = ""
+    """``module:function`` -> names and hashes of the models that it needs; '' for none but the program's own."""
     judged: bool = False
     """Whether another model judges: a second pass with a journal of its own."""
 
@@ -130,6 +132,16 @@ _ROWS = (
         "icer", "icer", f"{_HERE}.xares:character_errors", "1 − character error rate in that form, spaces counted"
     ),
     MeasureRow(
+        "fense", "value", f"{_HERE}.semantic:fense",
+        "FENSE, 0 to 100: cosine of meaning by TinyBERT, a tenth of it where a detector is sure of errors",
+        version="fense-1", extra="probes", models=f"{_HERE}.semantic:published_models",
+    ),
+    MeasureRow(
+        "date", "value", f"{_HERE}.semantic:date",
+        "DATE, 0 to 100: meaning, and how well it tells the clip from others, by TinyBERT with that detector",
+        ("domain",), version="date-1", extra="probes", of_corpus=True, models=f"{_HERE}.semantic:published_models",
+    ),
+    MeasureRow(
         "fense:minilm", "value", f"{_HERE}.semantic:fense_minilm",
         "cosine of meaning, 0 to 100, by MiniLM and without a detector of errors: not the published FENSE",
         version="minilm-1", extra="probes",
@@ -145,6 +157,12 @@ _ROWS = (
     ),
 )  # fmt: skip
 MEASURES: dict[str, MeasureRow] = {row.name: row for row in _ROWS}
+
+
+def check_models(name: str) -> Mapping[str, str]:
+    """Return names and hashes of the models that a measure needs. Raises MissingModel, MissingPackage for the first."""
+    found: Mapping[str, str] = load(MEASURES[name].models)() if MEASURES[name].models else {}
+    return found
 
 
 def made(use: Use, cases: Sequence[Case], answers: Mapping[str, str] | None = None) -> Measure:

@@ -25,13 +25,17 @@ def text_form(text: str, *, punctuation: bool = False) -> str:
     return re.sub(r"\s+", " ", plain if punctuation else plain.translate(_PUNCTUATION)).strip()
 
 
-def accuracy(_: Mapping[str, Argument], __: Sequence[Case]) -> Measure:
-    """Right where answer and label are equal in the text form; an answer that is no class is unreadable."""
+def accuracy(_: Mapping[str, Argument], cases: Sequence[Case]) -> Measure:
+    """Right where answer and label are equal in the text form; an answer that is no class is unreadable.
+
+    Of a task that does not name its classes they are the labels of the run's clips.
+    """
+    labels = {text_form(label): label for case in cases for label in case.truth}
 
     def measure(answer: str, case: Case) -> Verdict:
         given = text_form(answer)
-        classes = {text_form(name): name for name in case.options}
-        read = classes.get(given) if case.options else given or None
+        classes = {text_form(name): name for name in case.options} or labels
+        read = classes.get(given)
         return Verdict(read is not None and given in {text_form(truth) for truth in case.truth}, read)
 
     return measure
