@@ -22,8 +22,7 @@ from codec_superb.applications.aec.framing import bin_hertz, frame
 from codec_superb.applications.embed.frames import FrameBackend, Frames
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Model, Samples, Setting
-from codec_superb.applications.text.safetensors_file import Tensors, read_safetensors
-from codec_superb.applications.transformers_checkpoint import CONFIG, find_checkpoint, read_json
+from codec_superb.applications.transformers_checkpoint import CONFIG, WEIGHTS, find_checkpoint, read_json
 from codec_superb.metrics.hann import hann
 from codec_superb.metrics.mel_scale import htk_mel, mel_edges, triangles
 
@@ -120,11 +119,10 @@ def _filters() -> Any:
 class _Network:
     """The encoder; its tensors have the names of the publishers' code."""
 
-    def __init__(self, tensors: Tensors, heads: object, device: str) -> None:
+    def __init__(self, tensors: Mapping[str, Any], heads: object, device: str) -> None:
         import torch
 
-        of = {name: torch.from_numpy(np.array(value)).to(device) for name, value in tensors.items()}
-        self._of = _unwrapped(of)
+        self._of = _unwrapped({name: value.float().to(device) for name, value in tensors.items()})
         try:
             self._patch = self._of["patch_embed.proj.weight"]
             self._time, self._frequency = self._of["time_pos_embed"], self._of["freq_pos_embed"]
@@ -197,18 +195,20 @@ def _unwrapped(of: Mapping[str, Any]) -> dict[str, Any]:
     return {name.replace("init_bn.1.", "init_bn."): value for name, value in bare.items()}
 
 
-def _tensors(folder: Path) -> Tensors:
-    file = folder / "model.safetensors"
-    if file.is_file():
-        return read_safetensors(file)
+def _tensors(folder: Path) -> Mapping[str, Any]:
     import torch
+    from safetensors.torch import load_file
 
+    file = next(folder / name for name in WEIGHTS if (folder / name).is_file())
     try:
-        state = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises what its unpickler does
-        why = str(error).splitlines()[0]
-        raise MissingModel(f"pytorch_model.bin cannot be read as weights: {why}; fetch it again") from error
-    return {name: value.float().numpy() for name, value in state.items()}
+        if file.suffix == ".safetensors":
+            return load_file(file)
+        state: Mapping[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # both raise what their readers do
+        raise MissingModel(
+            f"{file.name} cannot be read as weights: {str(error).splitlines()[0]}; fetch it again"
+        ) from error
+    return state
 
 
 def _pair(size: Any) -> tuple[int, int]:

@@ -124,9 +124,9 @@ class XaresChat(Chat):
         return Reply(self._decoder.best_of(question, options))
 
     def _frames_of(self, sound: Sound) -> Any:
-        if sound.side == "resynthesis":
+        if sound.side == "resynthesis" and not self._options["trained"]:
             return self._frames.encode(lambda _rate: sound.samples)
-        # references come again with each seed and each decoding
+        # references come again with each codec; all sounds do with each seed and decoding of `xares run`
         return self._frames.of(hashlib.sha256(sound.samples.tobytes()).hexdigest(), lambda _rate: sound.samples)
 
     def close(self) -> None:
