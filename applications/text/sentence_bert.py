@@ -49,16 +49,20 @@ def find_bert(label: str, repository: str, *, weights: bool = True) -> BertFiles
     """Return the files of a BERT. Raises MissingModel with what to fetch and where to put it, MissingPackage."""
     require_packages(label, "probes", "tokenizers")
     own = _home() / repository.rpartition("/")[2]
-    missing: MissingModel | None = None
-    for name in WEIGHTS if weights else ("",):
+    names = WEIGHTS if weights else ("",)
+    for name in names:
         try:
             files = [of for of in (CONFIG, TOKENISER, name) if of]
             found = find_model(label, repository, files, given=own if own.is_dir() else None, extra="probes")
-            return BertFiles(found.folder, name)
         except MissingModel as error:
-            missing = missing or error
-    assert missing is not None
-    raise missing
+            if name == names[-1]:
+                raise MissingModel(
+                    f"{str(error).partition('; ')[0]}; where there is internet: `hf download {repository} "
+                    f"{' '.join(of for of in (CONFIG, TOKENISER, LENGTHS, names[0]) if of)} --local-dir {own}`"
+                ) from error
+        else:
+            return BertFiles(found.folder, name)
+    raise AssertionError("there is a name of weights")
 
 
 class TruncatedTokens:
