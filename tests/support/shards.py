@@ -23,13 +23,15 @@ def flac(seconds: float, *, seed: int = 0, hertz: float = 0.0) -> bytes:
     return file.getvalue()
 
 
-def write_shard(file: Path, samples: Iterable[tuple[str, bytes, Mapping[str, object]]]) -> Path:
+def write_shard(
+    file: Path, samples: Iterable[tuple[str, bytes, Mapping[str, object]]], *, suffix: str = "flac"
+) -> Path:
     """Write sounds with their JSON."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(file, "w:gz") as shard:
         for key, audio, fields in samples:
-            for suffix, content in (("flac", audio), ("json", json.dumps(fields).encode())):
-                info = tarfile.TarInfo(f"{key}.{suffix}")
+            for ending, content in ((suffix, audio), ("json", json.dumps(fields).encode())):
+                info = tarfile.TarInfo(f"{key}.{ending}")
                 info.size = len(content)
                 shard.addfile(info, io.BytesIO(content))
     return file

@@ -84,3 +84,24 @@ def test_what_is_wrong_in_a_shard_is_counted(home: Path) -> None:
         assert fault in said, said
     audio, rate = dataset.clip(f"{first}/a").load()
     assert (audio.shape, rate) == ((1, 1600), 16000)
+
+
+def test_sound_that_libsndfile_does_not_read_is_decoded(home: Path) -> None:
+    """AAC in ``.m4a``, as music comes: one second and the frames of the coder around it."""
+    av = pytest.importorskip("av")
+    content = io.BytesIO()
+    with av.open(content, "w", format="mp4") as file:
+        stream = file.add_stream("aac", rate=16000)
+        stream.layout = "mono"
+        tone = (0.4 * np.sin(np.arange(16000) / 8)).astype(np.float32)[None]
+        block = av.AudioFrame.from_ndarray(tone, format="fltp", layout="mono")
+        block.sample_rate = 16000
+        for packet in [*stream.encode(block), *stream.encode(None)]:
+            file.mux(packet)
+    shard = home / "data" / "GTZAN" / "test" / "gtzan_fold_9_0000000.tar.gz"
+    write_shard(shard, [("a", content.getvalue(), {"genre": "rock"})], suffix="m4a")
+    assert index("xares_gtzan", home / "data").clips == 1
+    audio, rate = open_dataset("xares_gtzan").clip("gtzan_fold_9_0000000/a").load()
+    assert rate == 16000
+    assert 16000 <= audio.shape[1] <= 16000 + 3 * 1024
+    assert 0.3 < np.abs(audio).max() < 0.5
