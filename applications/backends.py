@@ -174,6 +174,16 @@ _ROWS = (
         packages=_TORCH,
     ),
     BackendEntry(
+        "dasheng-frames", ("frames",), f"{_ROOT}.embed.patch_frames:DashengFrames", "applications",
+        "frames of Dasheng from the hub or a folder: dasheng-frames:mispeech/dasheng-0.6B",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "ced-frames", ("frames",), f"{_ROOT}.embed.patch_frames:CedFrames", "applications",
+        "frames of CED from the hub or a folder: ced-frames:mispeech/ced-mini",
+        packages=_TORCH,
+    ),
+    BackendEntry(
         "pooled-transformers", ("vectors",), f"{_ROOT}.embed.transformers_frames:PooledTransformers", "applications",
         "the same, one vector a clip: pooled-transformers:OWNER/NAME,pooling=max",
         packages=_TORCH,

@@ -31,6 +31,17 @@ class Verdict(NamedTuple):
     """The answer as it was understood, the same for equal answers; None where it could not be read."""
 
 
+class Labelled(NamedTuple):
+    """Labels of one clip, of which an answer may name several."""
+
+    right: frozenset[str]
+    """Of the clip; at least one."""
+    given: frozenset[str]
+    """Labels of any clip that the answer names."""
+    classes: int = 0
+    """How many the task states; 0 where it states none."""
+
+
 class Counts(NamedTuple):
     """Errors of one transcript against its label."""
 
@@ -88,6 +99,6 @@ class Scored(NamedTuple):
     """Of the reference answer."""
 
 
-Result = Verdict | Counts | NGrams | Kept | Compared | Scored | LeftOut | float | None
-"""By the kind of the measure: ``choice``, ``edits``, ``bleu``, ``instructions``, and a number for ``value`` and
-``rating`` (None where the answer has none). A clip with LeftOut takes no part."""
+Result = Verdict | Labelled | Counts | NGrams | Kept | Compared | Scored | LeftOut | float | None
+"""By the kind of the measure: ``choice``, ``labels``, ``edits``, ``bleu``, ``instructions``, and a number for
+``value`` and ``rating`` (None where the answer has none). A clip with LeftOut takes no part."""

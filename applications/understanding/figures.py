@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from codec_superb.applications import average_precision
 from codec_superb.applications.metric_functions import (
     Evidence,
     Floats,
@@ -28,6 +29,18 @@ def above_chance(evidence: Evidence, weights: Floats, field_name: str) -> Floats
     right = choosing @ evidence.values[field_name]
     guessed = choosing @ (1.0 / np.maximum(options, 1.0))
     return 100.0 * _ratio(right - guessed, total - guessed)
+
+
+def mean_average_precision(evidence: Evidence, weights: Floats) -> Floats:
+    """Macro mean average precision of answers that name several labels, in percent, over the task's classes.
+
+    As :func:`codec_superb.applications.average_precision.mean_average_precision`, of scores of 0 and 1. Where the task
+    states more classes than clips have, the others count 0 each: XARES-LLM 0.0.12 averages over ``num_classes``.
+    """
+    found = average_precision.mean_average_precision(evidence, weights)
+    classes = float(evidence.values["classes"].max(initial=0.0))
+    present = np.unique(evidence.right).size
+    return found * min(1.0, present / classes) if classes else found
 
 
 def bleu(evidence: Evidence, weights: Floats) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from codec_superb.applications.probe import Field, ProbeMetric
 
@@ -39,6 +39,8 @@ class Kind:
     rows: tuple[_Row, ...]
     limits: str
     """``module:function``: what cannot be true together."""
+    pairs: Literal["", "ranks"] = ""
+    """What it keeps beyond numbers of clips: the ranks of a clip within its classes."""
 
     def metrics(self, key: str, title: str) -> tuple[ProbeMetric, ...]:
         """Return the figures of a task; the first stands for it."""
@@ -85,6 +87,20 @@ KINDS: dict[str, Kind] = {
                 f"{_COMMON}:percentage", "same",
             ),
         ),
+    ),
+    "labels": Kind(
+        limits=f"{_LIMITS}:labels",
+        shared=(Field("labels", 1, whole=True), Field("classes", 0, whole=True)),
+        sided=(Field("given", 0, whole=True), Field("hits", 0, whole=True), _READ),
+        rows=(
+            _Row(
+                "map_pct", "mean average precision",
+                "Mean over classes of the average precision of answers with and without the class; a class of the "
+                "task that no clip has counts 0.", f"{_HERE}:mean_average_precision",
+            ),
+            _UNREAD,
+        ),
+        pairs="ranks",
     ),
     "edits": Kind(
         limits=f"{_LIMITS}:edits",

@@ -24,6 +24,20 @@ def choice(clip: KeptClip) -> Iterator[Fault]:
         yield Fault("resynthesis.same", "0, where the answers are not both readable and equally right", two["same"])
 
 
+def labels(clip: KeptClip) -> Iterator[Fault]:
+    """Expect no more right labels than the clip has or the answer gives, and a readable answer where it gives any."""
+    own, classes = clip.shared["labels"], clip.shared["classes"]
+    if classes and own > classes:
+        yield Fault("labels", f"at most {classes:g}, the classes", own)
+    for side in SIDES:
+        values = getattr(clip, side)
+        most = min(own, values["given"])
+        if values["hits"] > most:
+            yield Fault(f"{side}.hits", f"at most {most:g}, the labels of the clip and of the answer", values["hits"])
+        if (values["given"] > 0) != (values["parsed"] > 0):
+            yield Fault(f"{side}.parsed", "1 where the answer gives a label, else 0", values["parsed"])
+
+
 def edits(clip: KeptClip) -> Iterator[Fault]:
     """Expect words or characters, not both, and no more of them wrong or missing than there are."""
     units = clip.shared["words"] + clip.shared["characters"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from codec_superb.applications.aec.scoring import rank_pairs
 from codec_superb.applications.errors import PredictionFailed
-from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput
+from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoredPair, ScoringInput
 from codec_superb.applications.probe import SIDES, Probe, Side
 from codec_superb.applications.task_definitions.definition import TaskDefinition, TaskFile
 from codec_superb.applications.understanding.cases import (
@@ -13,6 +16,7 @@ from codec_superb.applications.understanding.cases import (
     Compared,
     Counts,
     Kept,
+    Labelled,
     LeftOut,
     NGrams,
     Result,
@@ -20,7 +24,7 @@ from codec_superb.applications.understanding.cases import (
     Verdict,
 )
 from codec_superb.applications.understanding.judging.measure import judged
-from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, made
+from codec_superb.applications.understanding.measures.table import MEASURES, KindName, Measure, check_models, made
 from codec_superb.applications.understanding.processes.table import processed
 
 Numbers = Mapping[str, float]
@@ -39,13 +43,15 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
         measures = dict.fromkeys(SIDES, judged(definition.task.measure, question.judgements))
     else:
         measures = _made(definition, [case for case in cases.values() if case is not None], question)
+    found: dict[str, tuple[Result, Result]] = {}
     outcomes = {
         item.clip: _outcome(
-            definition, measures, cases[item.clip], item.clip, question, tried=is_tried(definition.task, item)
+            definition, measures, cases[item.clip], item.clip, question, found, tried=is_tried(definition.task, item)
         )
         for item in question.items
     }
-    return ProbeScores(outcomes, settings={"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}"})
+    settings = {"task_sha256": definition.sha256, "measure": f"{row.name} {row.version}", **check_models(row.name)}
+    return ProbeScores(outcomes, _ranks(question.items, found), settings)
 
 
 def _made(definition: TaskDefinition, cases: Sequence[Case], question: ScoringInput) -> dict[Side, Measure]:
@@ -92,16 +98,18 @@ def _outcome(
     case: Case | None,
     clip: str,
     question: ScoringInput,
+    found: dict[str, tuple[Result, Result]],
     *,
     tried: bool,
 ) -> ClipOutcome:
+    """Return what becomes of a clip, and put the results of one that is measured into ``found``."""
     if case is None or not tried:
         lacking = f"no label {definition.task.label}, or none of the task's classes"
         return ClipOutcome("left_out", "not of the part of the dataset that the task is tried on" if case else lacking)
     if clip in question.failures:
         return ClipOutcome("failed", question.failures[clip])
     kind = MEASURES[definition.task.measure.name].kind
-    found: list[Result] = []
+    results: list[Result] = []
     for side in SIDES:
         answer = getattr(question, side).get(clip)
         if not isinstance(answer, str):
@@ -112,17 +120,43 @@ def _outcome(
             return ClipOutcome("failed", f"{side}: {error}")
         if isinstance(result, LeftOut):
             return ClipOutcome("left_out", result.reason)
-        found.append(result)
-    return ClipOutcome("ok", "", *numbers(kind, (found[0], found[1]), case))
+        results.append(result)
+    found[clip] = results[0], results[1]
+    return ClipOutcome("ok", "", *numbers(kind, found[clip], case))
 
 
-def numbers(kind: KindName, results: tuple[Result, Result], case: Case) -> tuple[Numbers, Numbers, Numbers]:
+def _ranks(items: Sequence[Item], found: Mapping[str, tuple[Result, Result]]) -> tuple[ScoredPair, ...]:
+    """Return the rank of each clip within its labels, where the measure keeps labels: 1 for given, 0 for not."""
+    results = {
+        clip: (one, other)
+        for clip, (one, other) in found.items()
+        if isinstance(one, Labelled) and isinstance(other, Labelled)
+    }
+    ranked = [item for item in items if item.clip in results]
+    owned = [tuple(sorted(results[item.clip][0].right)) for item in ranked]
+    names = sorted({name for own in owned for name in own})
+    place = {name: at for at, name in enumerate(names)}
+    sides = []
+    for side in range(len(SIDES)):
+        scores = np.zeros((len(ranked), len(names)))
+        for row, item in enumerate(ranked):
+            scores[row, [place[name] for name in results[item.clip][side].given if name in place]] = 1.0
+        sides.append(scores)
+    return rank_pairs(ranked, owned, sides, names)
+
+
+def numbers(  # noqa: PLR0911 -- one for each kind
+    kind: KindName, results: tuple[Result, Result], case: Case
+) -> tuple[Numbers, Numbers, Numbers]:
     """Return the shared numbers, and those of both sides, that are kept of two results of one measure."""
     match results:
         case (Verdict() as one, Verdict() as other):
             same = one.read is not None and one.read == other.read
             sides = [{"correct": float(of.correct), "parsed": float(of.read is not None)} for of in (one, other)]
             return {"options": float(len(case.options))}, {**sides[0], "same": 1.0}, {**sides[1], "same": float(same)}
+        case (Labelled() as one, Labelled() as other):
+            shared = {"labels": float(len(one.right)), "classes": float(one.classes)}
+            return shared, _labels(one), _labels(other)
         case (Counts() as one, Counts() as other):
             shared = {"words": float(one.words), "characters": float(one.characters)}
             return shared, _edits(one), _edits(other)
@@ -135,6 +169,12 @@ def numbers(kind: KindName, results: tuple[Result, Result], case: Case) -> tuple
         case (float() | int() | None as one, float() | int() | None as other):
             return {}, _value(kind, one), _value(kind, other)
     raise TypeError(f"expected two results of a measure of the kind {kind}, got {results}")
+
+
+def _labels(of: Labelled) -> Numbers:
+    return {
+        "given": float(len(of.given)), "hits": float(len(of.given & of.right)), "parsed": float(bool(of.given))
+    }  # fmt: skip
 
 
 def _edits(of: Counts) -> Numbers:

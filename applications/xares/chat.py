@@ -115,15 +115,18 @@ class XaresChat(Chat):
         """Answer one of the questions that the decoder knows. Raises PredictionFailed, ModelUnusable."""
         from codec_superb.applications.xares.decoder import Question
 
-        question = Question(self._frames_of(sound), self._known(sound))
-        if self._options["decoding"] == GREEDY or not sound.options:
+        task = self._known(sound)
+        question = Question(self._frames_of(sound), str(task["prompt"]))
+        # of a task that names no classes they are the labels that it was trained on
+        options = sound.options or tuple(task["classes"])
+        if self._options["decoding"] == GREEDY or not options:
             return Reply(self._decoder.answer([question])[0])
-        return Reply(self._decoder.best_of(question, sound.options))
+        return Reply(self._decoder.best_of(question, options))
 
     def _frames_of(self, sound: Sound) -> Any:
-        if sound.side == "resynthesis":
+        if sound.side == "resynthesis" and not self._options["trained"]:
             return self._frames.encode(lambda _rate: sound.samples)
-        # references come again with each seed and each decoding
+        # references come again with each codec; all sounds do with each seed and decoding of `xares run`
         return self._frames.of(hashlib.sha256(sound.samples.tobytes()).hexdigest(), lambda _rate: sound.samples)
 
     def close(self) -> None:
@@ -131,12 +134,12 @@ class XaresChat(Chat):
         self._frames.close()
         del self._decoder
 
-    def _known(self, sound: Sound) -> str:
-        """Return the prompt that the decoder was trained with. Raises ModelUnusable for a question it never saw."""
+    def _known(self, sound: Sound) -> Mapping[str, Any]:
+        """Return prompt and classes of the task that is asked. Raises ModelUnusable for a question it never saw."""
         text = asked(sound.messages)
         for of in self._tasks.values():
             if text == of["prompt"] or (sound.options and sorted(sound.options) == sorted(of["classes"])):
-                return str(of["prompt"])
+                return of  # type: ignore[no-any-return]
         raise ModelUnusable(
             f"{NAME}: expected a task that the decoder was trained on ({', '.join(self._tasks)}), or one with the "
             f"same classes, got the question {text!r:.80}; name one of these with --application"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
@@ -78,7 +78,7 @@ class DecoderConfiguration(Record):
 
 
 class TrackTask(Record):
-    """A task of a track: the understanding task behind it says prompt, classes, measure and test datasets."""
+    """A task of a track: the understanding task of its name says prompt, classes, measure and test datasets."""
 
     weight: Annotated[float, Field(gt=0)]
     """Share of the training sounds, over the sum of all tasks'."""
@@ -88,21 +88,8 @@ class TrackTask(Record):
     """The publisher's training shards below a folder of data, ``{00..17}`` standing for numbers."""
     fields: tuple[str, ...] = ()
     """Names of the field of their JSON that holds the text, tried in order."""
-    test_shards: int = 0
-    """How many shards the publisher's test has."""
     classes: int = 0
     """Number of classes that the publisher states; 0 where there are none."""
-    question: str = ""
-    """Of a task that is trained on alone; one with an understanding task of its name has that one's."""
-
-
-class Hidden(Record):
-    """A task whose sound its owners keep: a private set of a board, where a maintainer has it."""
-
-    measure: Literal["accuracy", "iwer", "icer", "fense"]
-    """As the other tasks'."""
-    classes: int = 0
-    """Number of classes; 0 where there are none."""
 
 
 class Track(Record):
@@ -115,9 +102,9 @@ class Track(Record):
     decoder: str
     """Usual configuration."""
     tasks: dict[str, TrackTask]
-    """By name: of an understanding task, by which it is tried, or with a question of its own."""
-    hidden: dict[str, Hidden] = Field(default_factory=dict)
-    """By name; never trained on."""
+    """By the name of the understanding task that asks and tries."""
+    also: tuple[str, ...] = ()
+    """Understanding tasks that decoders are tried by and not trained on; each asks what one of ``tasks`` asks."""
 
     @property
     def sha256(self) -> str:

@@ -74,8 +74,8 @@ def examples_of(track: Track) -> dict[str, list[Example]]:
 
 
 def tasks_tried(track: Track) -> dict[str, TaskDefinition]:
-    """Return the tasks by which a track is tried: those that are understanding tasks."""
-    return {name: definition_of(name) for name, of in track.tasks.items() if not of.question}
+    """Return the tasks by which decoders of a track are tried."""
+    return {name: definition_of(name) for name in (*track.tasks, *track.also)}
 
 
 def _examples(definition: TaskDefinition, datasets: Sequence[str]) -> Iterator[Example]:

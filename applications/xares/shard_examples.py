@@ -10,11 +10,13 @@ from pathlib import Path
 
 from codec_superb.applications.errors import MissingLabels, PredictionFailed
 from codec_superb.applications.interface import Item, Samples
+from codec_superb.applications.understanding.measures.xares import labels_of
 from codec_superb.applications.understanding.templates import render
 from codec_superb.applications.xares.configuration import Track, TrackTask
 from codec_superb.applications.xares.examples import FAMILY, Example, asked, definition_of
 from codec_superb.applications.xares.frames_store import FramesStore, home_of
-from codec_superb.applications.xares.shards import ShardReport, decode, find_shards, read_shard
+from codec_superb.applications.xares.shards import decode, find_shards, read_shard
+from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.files import file_stamp, write_atomically
 
 
@@ -26,13 +28,16 @@ def examples_of_shards(track: Track, root: Path, store: FramesStore, report: Sha
     """
     found = {name: list(_examples(name, of, root, store, report)) for name, of in track.tasks.items()}
     for name, examples in found.items():
+        classes, labels = track.tasks[name].classes, {label for of in examples for label in labels_of([of.target])}
+        if 0 < classes < len(labels):
+            report.note("more labels than classes", name, f"expected {classes}, got {len(labels)}")
         if not examples:
             raise MissingLabels(f"{name}: expected sounds with texts in its shards below {root}, got none")
     return found
 
 
 def _examples(task: str, of: TrackTask, root: Path, store: FramesStore, report: ShardReport) -> Iterator[Example]:
-    prompt = of.question or _question(task)
+    prompt = _question(task)
     for pattern in of.shards:
         for shard in find_shards(root, pattern):
             for key, target in _indexed(shard, of, store, report):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
-from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, tasks_tried
+from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, definition_of
 from codec_superb.applications.xares.frames_store import FramesStore, home_of
 from codec_superb.applications.xares.language_model import LanguageModel, find_language_model, make_decoder
 from codec_superb.data_manifests.files import file_sha256, locked, replacing, write_atomically
@@ -59,12 +59,14 @@ class Training:
 
     @property
     def prompts(self) -> dict[str, dict[str, Any]]:
-        """Return of each task what is asked behind the frames, and its classes."""
-        tried = tasks_tried(self.track)
-        return {
-            name: {"prompt": of[0].prompt, "classes": list(tried[name].task.classes) if name in tried else []}
-            for name, of in self.examples.items()
-        }
+        """Return of each task what is asked behind the frames, and its classes: its own, or the labels trained on."""
+        return {name: {"prompt": of[0].prompt, "classes": self._classes(name)} for name, of in self.examples.items()}
+
+    def _classes(self, name: str) -> list[str]:
+        task = definition_of(name).task
+        if task.classes or task.measure.name != "xares-accuracy":
+            return list(task.classes)
+        return sorted({of.target for of in self.examples[name]})
 
     @property
     def facts(self) -> dict[str, Any]:

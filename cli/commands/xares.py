@@ -26,7 +26,7 @@ EncoderOption = Annotated[
         help="Encoder of frames: a backend, a codec (codec-frames:NAME), or a file with a class …Encoder.",
     ),
 ]  # fmt: skip
-TrackOption = Annotated[str, typer.Option("--track", help="offline, a or b.")]
+TrackOption = Annotated[str, typer.Option("--track", help="offline, a, b or a_hidden, or a file.")]
 DecoderOption = Annotated[
     str, typer.Option("--decoder", help="published (SmolLM2-135M) or tiny.", show_default="the track's")
 ]
@@ -38,7 +38,9 @@ MatchedOption = Annotated[
 ShuffledOption = Annotated[bool, typer.Option("--shuffled", help="Train on labels of other clips: a control.")]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="Train on publishers' shards below this folder, as XARES-LLM has them."),
+    typer.Option(
+        "--data", metavar="DIR", help="Train on publishers' shards below this folder, and try their test parts."
+    ),
 ]
 WeightsDir = Annotated[
     Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the language model's checkpoint.")
@@ -72,12 +74,12 @@ def run(
     from codec_superb.cli.selection import prepare_fetched
     from codec_superb.pipeline.workers.executor import Executor
     from codec_superb.pipeline.xares.recording import result_of
-    from codec_superb.pipeline.xares.run import check_runs, datasets_of, train_all, try_all
+    from codec_superb.pipeline.xares.run import datasets_of, train_all, try_all
 
     asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
-    check_runs(asked.track, runs or ())
+    wanted = datasets_of(asked, runs or (), note)
     with TerminalProgress() as progress, Executor(workers) as executor:
-        prepare_fetched(datasets_of(asked), progress)
+        prepare_fetched(wanted, progress)
         trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
         readings = try_all(trained, asked, runs or (), progress, executor)
     result = result_of(encoder, trained, readings)

@@ -5,33 +5,32 @@ References are tried through FLAC, which loses nothing, so that one mechanism ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
-from codec_superb.applications.understanding.probes import PREFIX
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
 from codec_superb.applications.xares.configuration import Track, configuration_named
-from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled, tasks_tried
+from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled
 from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.result import SHUFFLED, Heard, Reading
 from codec_superb.applications.xares.shard_examples import examples_of_shards
-from codec_superb.applications.xares.shards import ShardReport
 from codec_superb.applications.xares.training import OnStep, Training, train
+from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.evidence import only_probes
-from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
-from codec_superb.pipeline.runs.folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress
 from codec_superb.pipeline.xares.matched import matched_examples
+from codec_superb.pipeline.xares.parts import parts_of, runs_by_dataset
 from codec_superb.pipeline.xares.recording import heard_of
 
 REFERENCE_CODEC = "flac"
@@ -57,10 +56,16 @@ class Asked:
     bf16: bool = False
 
 
-def datasets_of(asked: Asked, *, tried: bool = True) -> list[str]:
-    """Return the datasets that a call trains on, and those that it tries decoders on where it does."""
+def datasets_of(
+    asked: Asked, runs: Sequence[Path] = (), say: Callable[[str], None] = lambda _text: None, *, tried: bool = True
+) -> list[str]:
+    """Return the datasets that a call trains on, and those that it tries decoders on where it does.
+
+    Raises, before a decoder is trained, the errors of :func:`codec_superb.pipeline.xares.parts.parts_of`.
+    """
     trained = () if asked.data or asked.matched else (name for of in asked.track.tasks.values() for name in of.train)
-    return list(dict.fromkeys([*trained, *(_tried(asked.track) if tried else ())]))
+    tests = parts_of(asked.track, asked.data, runs, say) if tried else ()
+    return list(dict.fromkeys([*trained, *tests]))
 
 
 def device_of(asked: str) -> str:
@@ -116,10 +121,10 @@ def try_all(
 
     Answers are kept run by run: what was answered is not asked again. Errors are those of ``resynth`` and ``probe``.
     """
-    tried = _tried(asked.track)
+    tried = parts_of(asked.track, asked.data, runs, progress.message)
     place = home_of("references")
     made = resynthesise([REFERENCE_CODEC], list(tried), out=place, progress=progress, executor=executor)
-    by_dataset = _by_dataset([each.path for each in made] + list(runs), tried)
+    by_dataset = runs_by_dataset(asked.track, [each.path for each in made] + list(runs))
     found: dict[tuple[str, str, str, str], list[tuple[int, ApplicationAggregate]]] = {}
     heard: dict[tuple[str, str], Heard] = {}
     for training, decoding in ((of, decoding) for of in reversed(trained) for decoding in (CONSTRAINED, GREEDY)):
@@ -138,32 +143,6 @@ def try_all(
         _reading(figure, dataset, heard.get((dataset, codec)), decoding, members)
         for (figure, dataset, codec, decoding), members in sorted(found.items())
     ]
-
-
-def _tried(track: Track) -> dict[str, list[str]]:
-    """Return the probes that a track asks of each dataset."""
-    found: dict[str, list[str]] = {}
-    for name, definition in tasks_tried(track).items():
-        for dataset in definition.task.datasets:
-            found.setdefault(dataset, []).append(f"{PREFIX}{name}")
-    return found
-
-
-def check_runs(track: Track, runs: Sequence[Path]) -> None:
-    """Raise, before a decoder is trained, the errors of runs that are none, or on a dataset that is not tried."""
-    if runs:
-        _by_dataset(runs, _tried(track))
-
-
-def _by_dataset(runs: Sequence[Path], tried: Collection[str]) -> dict[str, list[Path]]:
-    """Group runs by dataset. Raises PipelineError for one that the track does not try."""
-    found: dict[str, list[Path]] = {}
-    for folder in find_runs(runs):
-        dataset = folder.info().dataset.name
-        if dataset not in tried:
-            raise PipelineError(f"{folder.path}: expected a run on {' or '.join(tried)}, got {dataset}; leave it out")
-        found.setdefault(dataset, []).append(folder.path)
-    return found
 
 
 def _aggregates(outcome: RunOutcome) -> Sequence[ApplicationAggregate]:

@@ -18,8 +18,9 @@ from codec_superb.plugins import load
 
 Measure = Callable[[str, Case], Result]
 KindName = Literal[
-    "choice", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer", "icer"
-]
+    "choice", "labels", "edits", "characters", "bleu", "instructions", "value", "rating", "pair", "scores", "iwer",
+    "icer",
+]  # fmt: skip
 _HERE = "codec_superb.applications.understanding.measures"
 _JUDGED = "codec_superb.applications.understanding.judging.reading"
 
@@ -43,6 +44,8 @@ class MeasureRow:
     """Extra of this package that it needs."""
     of_corpus: bool = False
     """Whether the measure of a side is made with all answers of that side: its maker takes them as a third argument."""
+    models: str = ""
+    """``module:function`` -> names and hashes of the models that it needs; '' for none but the program's own."""
     judged: bool = False
     """Whether another model judges: a second pass with a journal of its own."""
 
@@ -119,9 +122,24 @@ _ROWS = (
         "xares-accuracy", "choice", f"{_HERE}.xares:accuracy",
         "the answer equals the label in XARES-LLM's form of texts: lower case, no ASCII punctuation",
     ),
+    MeasureRow(
+        "mAP", "labels", f"{_HERE}.xares:labels",
+        "labels behind one another, divided by semicolons, against those of the clip; case and punctuation count",
+        ("classes",),
+    ),
     MeasureRow("iwer", "iwer", f"{_HERE}.xares:word_errors", "1 − word error rate in that form, 0 at least"),
     MeasureRow(
         "icer", "icer", f"{_HERE}.xares:character_errors", "1 − character error rate in that form, spaces counted"
+    ),
+    MeasureRow(
+        "fense", "value", f"{_HERE}.semantic:fense",
+        "FENSE, 0 to 100: cosine of meaning by TinyBERT, a tenth of it where a detector is sure of errors",
+        version="fense-1", extra="probes", models=f"{_HERE}.semantic:published_models",
+    ),
+    MeasureRow(
+        "date", "value", f"{_HERE}.semantic:date",
+        "DATE, 0 to 100: meaning, and how well it tells the clip from others, by TinyBERT with that detector",
+        ("domain",), version="date-1", extra="probes", of_corpus=True, models=f"{_HERE}.semantic:published_models",
     ),
     MeasureRow(
         "fense:minilm", "value", f"{_HERE}.semantic:fense_minilm",
@@ -139,6 +157,12 @@ _ROWS = (
     ),
 )  # fmt: skip
 MEASURES: dict[str, MeasureRow] = {row.name: row for row in _ROWS}
+
+
+def check_models(name: str) -> Mapping[str, str]:
+    """Return names and hashes of the models that a measure needs. Raises MissingModel, MissingPackage for the first."""
+    found: Mapping[str, str] = load(MEASURES[name].models)() if MEASURES[name].models else {}
+    return found
 
 
 def made(use: Use, cases: Sequence[Case], answers: Mapping[str, str] | None = None) -> Measure:

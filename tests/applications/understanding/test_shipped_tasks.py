@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.captions import write_caption_models
 
 from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.task_definitions.definition import DEFAULT, GROUPS, TaskDefinition
+from codec_superb.applications.understanding.measures.table import MEASURES
 from codec_superb.applications.understanding.probes import probe_of
 from codec_superb.applications.understanding.registry import own_registry
 from codec_superb.applications.understanding.scoring import score
@@ -54,10 +56,20 @@ def _answers(definition: TaskDefinition, item: Item) -> tuple[str, str]:
     return right, wrong
 
 
+@pytest.fixture(scope="module")
+def caption_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home with FENSE's models of random weights."""
+    return write_caption_models(tmp_path_factory.mktemp("home")).home
+
+
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_tells_right_from_wrong(name: str) -> None:
+def test_a_task_tells_right_from_wrong(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its prompt renders with the labels that it says it needs, and its first figure falls with a wrong answer."""
     definition = TASKS[name]
+    if MEASURES[definition.task.measure.name].models:
+        monkeypatch.setenv("CODEC_SUPERB_HOME", str(request.getfixturevalue("caption_models")))
     item = _item(definition)
     for prompt in definition.prompts.values():
         parts = [part for message in render(prompt.prompt(definition.task.classes), item) for part in message.parts]

@@ -11,10 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.profile import examples
 
+from codec_superb.applications.interface import Item, ProbeScores, ScoringInput
 from codec_superb.applications.metric_functions import Evidence
-from codec_superb.applications.task_definitions.definition import Use
+from codec_superb.applications.probe import Fault, KeptClip
+from codec_superb.applications.task_definitions.definition import (
+    MessageTemplate,
+    PartTemplate,
+    PromptDefinition,
+    TaskDefinition,
+    TaskFile,
+    Use,
+)
 from codec_superb.applications.understanding.cases import Case, Counts, LeftOut, Verdict
-from codec_superb.applications.understanding.figures import inverse_character_error_rate, inverse_word_error_rate
+from codec_superb.applications.understanding.figures import (
+    inverse_character_error_rate,
+    inverse_word_error_rate,
+    mean_average_precision,
+)
+from codec_superb.applications.understanding.limits import labels
 from codec_superb.applications.understanding.measures.date_score import (
     DELTAS,
     discrimination,
@@ -24,6 +38,8 @@ from codec_superb.applications.understanding.measures.date_score import (
 )
 from codec_superb.applications.understanding.measures.table import made
 from codec_superb.applications.understanding.measures.xares import text_form
+from codec_superb.applications.understanding.probes import probe_of
+from codec_superb.applications.understanding.scoring import score
 
 PUBLISHED = np.array([[0.9, 0.2, 0.1], [0.85, 0.8, 0.1], [0.1, 0.1, 0.5]])
 
@@ -134,3 +150,66 @@ def test_captions_are_compared_by_meaning() -> None:
     some = {**CAPTIONS, "b": " "}
     assert _measure("date:minilm", cases, some)(" ", cases[1]) is None
     assert _measure("date:minilm", cases, some)(some["a"], cases[0]) == pytest.approx(200 * 0.5 / 1.5, abs=0.1)
+
+
+def _average_precision(truths: list[str], answers: list[str], classes: int = 0) -> tuple[float, ProbeScores]:
+    """Score answers through the task's own probe; the figure comes from the numbers and ranks that it keeps."""
+    written = {
+        "task": "labels", "title": "Labels", "label": "answers", "categories": ["audio"], "prompt": "Which sounds?",
+        "measure": {"name": "mAP", "classes": classes},
+    }  # fmt: skip
+    task = TaskFile.model_validate(written)
+    prompt = PromptDefinition(name="labels", messages=(MessageTemplate(contents=(PartTemplate(type="audio"),)),))
+    probe = probe_of(TaskDefinition(task=task, prompts={"default": prompt}))
+    items = [Item(f"c{at}", "audio", answers=(truth,)) for at, truth in enumerate(truths)]
+    given = {item.clip: answer for item, answer in zip(items, answers, strict=True)}
+    scores = score(probe, ScoringInput("made", items, given, given))
+    names = sorted({pair.right for pair in scores.pairs})
+    evidence = Evidence(
+        {name: np.array([scores.outcomes[item.clip].shared[name] for item in items]) for name in ("labels", "classes")},
+        np.array([int(pair.left[1:]) for pair in scores.pairs]),
+        np.array([names.index(pair.right) for pair in scores.pairs]),
+        scores=np.array([pair.reference for pair in scores.pairs]),
+    )
+    assert not list(faults_of(scores))
+    return float(mean_average_precision(evidence, np.ones((1, len(items))))[0]), scores
+
+
+def faults_of(scores: ProbeScores) -> list[Fault]:
+    """Return what cannot be true of kept numbers."""
+    return [
+        fault
+        for of in scores.outcomes.values()
+        for fault in labels(KeptClip(of.shared, of.reference, of.resynthesis, {}))
+    ]
+
+
+def test_mean_average_precision_has_the_published_examples() -> None:
+    """Answers are divided at semicolons; a class without clips counts 0, and constant answers get the prevalence."""
+    truths = ["a;b", "b", "c"]
+    answers = ["a", "b;a", "c"]
+    assert _average_precision(truths, answers)[0] == pytest.approx(77.78, abs=0.005)
+    assert _average_precision(truths, answers, 4)[0] == pytest.approx(58.33, abs=0.005)
+    assert _average_precision(truths, truths, 4)[0] == pytest.approx(75.0)
+    assert _average_precision(truths, truths)[0] == pytest.approx(100.0)
+    for constant in ("a;b;c", "", "a dog barks"):
+        assert _average_precision(truths, [constant] * 3)[0] == pytest.approx(44.44, abs=0.005)
+    spaced, kept = _average_precision(truths, ["A;b", "b", " c "])
+    assert spaced == pytest.approx(100.0)
+    assert _average_precision(truths, ["a; b", "b", "c"])[0] < spaced
+    assert kept.outcomes["c0"].reference == {"given": 2.0, "hits": 2.0, "parsed": 1.0}
+    assert _average_precision(["a.b", "b"], ["ab", "b"])[1].outcomes["c0"].reference["parsed"] == 0.0
+
+
+@examples(25)
+@given(st.lists(st.tuples(*[st.frozensets(st.sampled_from("abcd"), min_size=1)] * 2), min_size=1, max_size=12))
+def test_mean_average_precision_is_that_of_scikit_learn(pairs: list[tuple[frozenset[str], frozenset[str]]]) -> None:
+    """Over classes that some clip has, it is ``average_precision_score`` of vectors of 0 and 1."""
+    from sklearn.metrics import average_precision_score
+
+    names = sorted({name for truth, _ in pairs for name in truth})
+    sides = list(zip(*pairs, strict=True))
+    truth, given = (np.array([[name in own for name in names] for own in side], float) for side in sides)
+    wanted = np.mean([average_precision_score(truth[:, at], given[:, at]) for at in range(len(names))])
+    found, _ = _average_precision(*([";".join(sorted(own)) for own in side] for side in sides))
+    assert found == pytest.approx(100 * wanted)

@@ -11,6 +11,7 @@ import pytest
 from support.applications.xares import ENCODER, write_decoder, write_tones
 from support.profile import amount
 from support.server.xares import SOUND, reading
+from support.shards import flac, write_shard
 from typer.testing import CliRunner
 
 from codec_superb.applications.interface import Model
@@ -74,6 +75,46 @@ def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
     # its configuration and track are nobody else's, whatever they are called
     assert found.track_label.startswith("tones (own, ")
     assert found.decoder_label.startswith("small (own, ")
+
+
+def test_a_track_is_trained_on_shards_and_tried_on_its_test_shards(home: Path) -> None:
+    """From a folder of shards to figures: accuracy by labels that were learnt, mAP, and what was not there is said."""
+    pitches = {"rock": 400.0, "jazz": 1800.0}
+    for part, at in (("train", 0), ("test", 100)):
+        genres = [
+            (f"{name}{number}", flac(0.4, seed=at + number, hertz=hertz * (1 + number / 100)), {"genre": name})
+            for name, hertz in pitches.items()
+            for number in range(10 if part == "train" else 4)
+        ]
+        sounds = [(key, audio, {"label": f"{said['genre']};tone"}) for key, audio, said in genres]
+        write_shard(home / "data" / f"GTZAN/{part}/gtzan_fold_9_0000000.tar.gz", genres)
+        for number in range(3):
+            file = f"FSDKaggle2018/{part}/test_with_text_{number:06d}.tar.gz"
+            write_shard(home / "data" / file, sounds[number::3])
+    write_decoder(home, steps=100, new_tokens=12)
+    tasks = {
+        "xares_gtzan": {"weight": 1, "fields": ["genre"], "shards": ["GTZAN/train/*.tar.gz"], "classes": 2},
+        "xares_fsdkaggle2018": {
+            "weight": 1, "fields": ["label"], "shards": ["FSDKaggle2018/train/test_with_text_0000{00..02}.tar.gz"],
+            "classes": 1,
+        },
+    }  # fmt: skip
+    track = home / "track.yaml"
+    said = {"track": "own", "title": "Own", "decoder": str(home / "decoder.yaml"), "tasks": tasks}
+    track.write_text(json.dumps({**said, "also": ["xares_tacos", "xares_song_describer_minilm"]}))
+    call = ("run", "--encoder", ENCODER, "--track", str(track), "--data", str(home / "data"), "--seed", "1")
+    found = CliRunner().invoke(app, ["xares", *call, "--json"], catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    for name in ("xares_tacos", "xares_song_describer_minilm"):
+        assert f"{name}: not tried: " in found.stderr
+    assert "more labels than classes" in found.stderr
+    figures = {(of["figure"], of["decoding"]): of for of in json.loads(found.stdout)["figures"]}
+    genre = figures["und_xares_gtzan_accuracy_pct", "constrained"]
+    assert (genre["dataset"], genre["n"], genre["failed"]) == ("xares_gtzan", 8, 0)
+    assert genre["by_seed"]["1"] >= 90
+    assert figures["und_xares_gtzan_accuracy_pct", "greedy"]["by_seed"]["1"] >= 75
+    # three of the task's 41 classes are there: a perfect answer has 3/41
+    assert 4 <= figures["und_xares_fsdkaggle2018_map_pct", "greedy"]["by_seed"]["1"] <= 300 / 41 + 1e-6
 
 
 def test_check_names_faults_and_exits_with_3(tmp_path: Path) -> None:

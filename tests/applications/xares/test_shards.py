@@ -20,8 +20,9 @@ from codec_superb.applications.errors import ApplicationError, MissingLabels, Pr
 from codec_superb.applications.xares.configuration import track_named
 from codec_superb.applications.xares.shard_examples import examples_of_shards
 from codec_superb.applications.xares.shard_writer import write_shards
-from codec_superb.applications.xares.shards import ShardReport, decode, expand, find_shards, is_corrupt, read_shard
+from codec_superb.applications.xares.shards import decode, find_shards, is_corrupt, read_shard
 from codec_superb.applications.xares.training import Training, train
+from codec_superb.data_manifests.audio.webdataset import ShardReport, expand
 
 
 def _flac(samples: np.ndarray, rate: int = 16000) -> bytes:

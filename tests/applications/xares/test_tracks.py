@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Item
 from codec_superb.applications.table import APPLICATIONS, PROBES
 from codec_superb.applications.understanding.scoring import is_tried
+from codec_superb.applications.understanding.templates import render
 from codec_superb.applications.xares.configuration import configuration_named, configurations, tracks
-from codec_superb.applications.xares.examples import definition_of, examples_of, tasks_tried
-from codec_superb.applications.xares.shards import expand
+from codec_superb.applications.xares.examples import FAMILY, asked, definition_of, examples_of, tasks_tried
+from codec_superb.data_manifests.audio.webdataset import expand
+from codec_superb.data_manifests.catalogue import load_manifest
+from codec_superb.data_manifests.manifest import LocalSource
 
 TRACKS = tracks()
 
 
 def test_the_published_tracks_have_their_tasks_weights_and_shards() -> None:
-    """15 tasks of weight 25.5 with 665 shards, 5 of weight 9 with 224; 6 and 4 are hidden."""
+    """15 tasks of weight 25.5, 5 of weight 9, each with its training and test shards; 6 and 4 are hidden."""
     a, b = TRACKS["a"], TRACKS["b"]
     assert (len(a.tasks), len(b.tasks)) == (15, 5)
     assert sum(of.weight for of in a.tasks.values()) == 25.5
     assert sum(of.weight for of in b.tasks.values()) == 9
-    shards = {name: sum(len(expand(pattern)) for pattern in of.shards) for name, of in {**a.tasks, **b.tasks}.items()}
     published = {
-        "asvspoof2015": (18, 194, 2), "crema_d": (6, 2, 5), "xares_esc50": (4, 1, 50),
+        "asvspoof2015": (18, 194, 2), "crema_d": (6, 2, 5), "esc50": (4, 1, 50),
         "fluent_speech_commands": (24, 4, 248), "fma_small": (64, 8, 8), "fsd50k": (9, 32, 200),
-        "fsdkaggle2018": (21, 3, 41), "gtzan": (9, 1, 10), "libricount": (4, 1, 11), "xares_instrument": (372, 6, 11),
-        "xares_keyword": (52, 7, 30), "urbansound8k": (9, 1, 10), "xares_vocal_sound": (21, 5, 6),
-        "voxceleb1_pairs": (40, 19, 2), "voxlingua33": (210, 6, 33), "xares_chinese": (174, 12, 0),
-        "xares_caption": (18, 5, 0), "xares_english": (20, 20, 0), "mecat": (10, 10, 0), "song_describer": (2, 2, 0),
+        "fsdkaggle2018": (21, 3, 41), "gtzan": (9, 1, 10), "libricount": (4, 1, 11), "instrument": (372, 6, 11),
+        "keyword": (52, 7, 30), "urbansound8k": (9, 1, 10), "vocal_sound": (21, 5, 6),
+        "voxceleb1_pairs": (40, 19, 2), "voxlingua33": (210, 6, 33), "chinese": (174, 12, 0),
+        "caption": (18, 5, 0), "english": (20, 20, 0), "mecat": (10, 10, 0), "song_describer": (2, 2, 0),
     }  # fmt: skip
     told = {
-        name: (shards[name], of.test_shards, of.classes) for name, of in {**a.tasks, **b.tasks}.items()
-    }  # fmt: skip
+        name.removeprefix("xares_"): (_count(of.shards), _count(files_of(name)), of.classes)
+        for name, of in {**a.tasks, **b.tasks}.items()
+    }
     assert told == published
-    assert (len(a.hidden), len(b.hidden)) == (6, 4)
+    measures = {name: definition_of(name).task.measure for name in a.tasks}
+    several = {name: of.arguments["classes"] for name, of in measures.items() if of.name == "mAP"}
+    assert several == {"xares_fsd50k": 200, "xares_fsdkaggle2018": 41}
+    assert {of.name for of in measures.values()} == {"mAP", "xares-accuracy"}
+    assert definition_of("xares_mecat").task.measure.arguments == {"domain": "long"}
+    hidden = TRACKS["a_hidden"]
+    assert [of.classes for of in hidden.tasks.values()] == [2, 2, 4, 3, 3, 3]
+    assert len([name for name in b.also if not name.endswith("_minilm")]) == 4
+
+
+def _count(patterns: Iterable[str]) -> int:
+    return sum(len(expand(pattern)) for pattern in patterns)
+
+
+def files_of(name: str) -> tuple[str, ...]:
+    """Return the test shards of a task."""
+    source = load_manifest(name).source
+    assert isinstance(source, LocalSource)
+    files = source.options["files"]
+    assert isinstance(files, tuple)
+    return files
 
 
 @pytest.mark.parametrize("name", TRACKS)
-def test_a_task_is_tried_or_has_a_question(name: str) -> None:
-    """What is tried is a probe of the application ``xares``, which no other application asks."""
+def test_a_task_is_tried(name: str) -> None:
+    """It is a probe of the application ``xares``, which no other application asks; what was not learnt is not asked."""
     track = TRACKS[name]
     assert track.decoder in configurations()
     for task, definition in tasks_tried(track).items():
@@ -48,8 +73,16 @@ def test_a_task_is_tried_or_has_a_question(name: str) -> None:
         assert key in APPLICATIONS["xares"]
         assert key not in APPLICATIONS["understanding"]
         assert definition.task.datasets
+    questions = {_question(task) for task in track.tasks}
+    assert len(questions) == len(track.tasks)
+    assert {_question(task) for task in track.also} <= questions
     with pytest.raises(MissingLabels, match="is trained on publishers' shards: name their folder with --data"):
         examples_of(TRACKS["a"])
+
+
+def _question(task: str) -> str:
+    definition = definition_of(task)
+    return asked(render(definition.prompt(FAMILY), Item("", definition.task.categories[0])))
 
 
 def test_a_fold_is_tried_and_the_others_are_trained_on() -> None:

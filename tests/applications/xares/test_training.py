@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from support.applications.xares import TONES, make_training, write_tones
+from support.applications.xares import ENCODER, TONES, make_training, write_tones
 from support.profile import amount
 
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Samples
 from codec_superb.applications.xares import training as module
+from codec_superb.applications.xares.chat import encoder_named
 from codec_superb.applications.xares.decoder import Question
+from codec_superb.applications.xares.encoder_contract import encode
+from codec_superb.applications.xares.encoder_file import EncoderFile
 from codec_superb.applications.xares.examples import Example, labels_shuffled
 from codec_superb.applications.xares.frames_store import FramesStore
 from codec_superb.applications.xares.training import FINISHED, STATE, WEIGHTS, Training, load_trained, train
@@ -219,3 +228,131 @@ def test_examples_name_task_prompt_and_answer(home: Path) -> None:
     assert {of.target for of in examples} == set(TONES)
     assert isinstance(examples[0], Example)
     assert training.prompts["xares_sound"]["prompt"] == "Classify the sound."
+
+
+def test_noise_is_answered_at_chance_and_another_question_by_its_own_classes(home: Path) -> None:
+    """Half of the labels by chance of noise as frames; a decoder of two tasks answers the one that is asked."""
+    training, store = make_training(home, steps=120)
+    (examples,) = training.examples.values()
+    names = {"cat": "English", "dog": "French"}
+    other = [replace(of, task="xares_language", prompt="Which language?", target=names[of.target]) for of in examples]
+    tasks = training.track.tasks
+    track = training.track.model_copy(update={"tasks": {**tasks, "xares_language": tasks["xares_sound"]}})
+    both = Training(
+        track, training.configuration, training.language, {"xares_language": other, "xares_sound": examples}, 42,
+        store.digest,
+    )  # fmt: skip
+    train(both, store)
+    decoder = load_trained(both.folder)
+    sounds = [(store.of(of.key, of.load), of.target) for of in examples]
+    right = [decoder.answer([Question(frames, "Classify the sound.")])[0] == name for frames, name in sounds]
+    wrong = [decoder.answer([Question(frames, "Which language?")])[0] for frames, _ in sounds]
+    assert np.mean(right) >= 0.9
+    assert not any(answer == name for answer, (_, name) in zip(wrong, sounds, strict=True))
+    assert np.mean([answer == names[name] for answer, (_, name) in zip(wrong, sounds, strict=True)]) >= 0.9
+    rng = np.random.default_rng(0)
+    frames = sounds[0][0]
+    noise = [rng.standard_normal(frames.shape).astype(np.float32) * frames.std() + frames.mean() for _ in range(40)]
+    answers = [decoder.answer([Question(each, "Classify the sound.")])[0] for each in noise]
+    assert abs(np.mean([answer == list(TONES)[at % 2] for at, answer in enumerate(answers)]) - 0.5) <= 0.25
+
+
+ENCODER_FILE = """
+import torch
+
+class MovingEncoder(torch.nn.Module):
+    output_dim = 8
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv1d(1, 8, 320, stride=320)
+        self.drop, self.norm = torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(8)
+
+    def forward(self, audio, mask=None):
+        frames = self.norm(self.drop(self.conv(audio[:, None]))).transpose(1, 2)
+        if mask is None:
+            return frames, None
+        lengths = mask.sum(dim=1) // 320
+        return frames, (torch.arange(frames.shape[1])[None] < lengths[:, None]).long()
+"""
+
+
+def test_the_encoder_is_frozen_and_silence_behind_a_sound_changes_no_answer(home: Path) -> None:
+    """Dropout and batch statistics stand still while a decoder is trained: every weight and buffer is bit-equal."""
+    file = home / "my_encoder.py"
+    file.write_text(ENCODER_FILE)
+    training, _ = make_training(home, steps=6)
+    backend = encoder_named(str(file))
+    store = FramesStore(backend, backend.prepare(), "cpu", 1)
+    own = Training(training.track, training.configuration, training.language, training.examples, 42, store.digest)
+    train(own, store)
+    assert isinstance(backend, EncoderFile)
+    encoder, fresh = backend._encoder, backend._made()
+    assert not any(module.training for module in encoder.modules())
+    assert all(value.grad is None and not value.requires_grad for value in encoder.parameters())
+    for name, value in fresh.state_dict().items():
+        assert torch.equal(encoder.state_dict()[name], value), name
+    decoder = load_trained(own.folder)
+    audio = torch.from_numpy(_read(home / "tones" / "cat0.wav", 16000))[None]
+    alone, _ = encode(encoder, audio, torch.ones_like(audio))
+    padded = torch.nn.functional.pad(audio, (0, 8000))
+    frames, kept = encode(encoder, padded, torch.nn.functional.pad(torch.ones_like(audio), (0, 8000)))
+    assert kept is not None
+    assert frames.shape[1] > alone.shape[1]
+    own_frames = frames[0][kept[0].bool()].numpy()
+    np.testing.assert_array_equal(own_frames, alone[0].numpy())
+    questions = [Question(each, "Classify the sound.") for each in (alone[0].numpy(), own_frames)]
+    assert len({decoder.answer([question])[0] for question in questions}) == 1
+
+
+COMMAND = [sys.executable, "-P", "-m"]
+
+
+def _xares_train(home: Path, *, processes: int = 1, seed: int = 1, wait: float | None = None) -> int:
+    """Call the command in a process of its own, by accelerate where there are several; kill it after ``wait`` s."""
+    launch = ["accelerate.commands.launch", "--cpu", "--num_processes", str(processes), "--mixed_precision", "no",
+              "--num_machines", "1", "--dynamo_backend", "no", "-m"] if processes > 1 else []  # fmt: skip
+    call = [*COMMAND, *launch, "codec_superb", "xares", "train", "--encoder", ENCODER, "--track",
+            str(home / "track.yaml"), "--seed", str(seed), "--device", "cpu"]  # fmt: skip
+    with subprocess.Popen(
+        call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd=home
+    ) as process:
+        try:
+            return process.wait(wait)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_and_called_again_trains_the_same_weights(home: Path) -> None:
+    """SIGKILL at whatever moment, again and again, until one call comes to its end."""
+    training, store = make_training(home, seed=1, steps=400, checkpoint_every=20)
+    train(training, store)
+    wanted = _weights(training)
+    rng = np.random.default_rng(0)
+    begun = time.monotonic()
+    _remove(training)
+    assert _xares_train(home) == 0
+    whole = time.monotonic() - begun
+    assert _weights(training) == wanted
+    killed = 0
+    while killed < amount(2, 20):
+        _remove(training)
+        while _xares_train(home, wait=float(rng.uniform(0.3, 0.9)) * whole) != 0:
+            killed += 1
+        assert _weights(training) == wanted
+
+
+@pytest.mark.slow
+def test_two_processes_train_what_one_does(home: Path) -> None:
+    """By ``accelerate launch`` on two processes of the CPU: the same losses but for rounding, and one decoder."""
+    training, store = make_training(home, seed=1, steps=12)
+    train(training, store)
+    alone = (training.folder / "losses.csv").read_text().splitlines()[1:]
+    _remove(training)
+    assert _xares_train(home, processes=2) == 0
+    together = (training.folder / "losses.csv").read_text().splitlines()[1:]
+    values = [[float(line.split(",")[1]) for line in lines] for lines in (alone, together)]
+    np.testing.assert_allclose(values[0], values[1], rtol=2e-3)
+    load_trained(training.folder)
