@@ -19,9 +19,9 @@ def rows_of(url: str) -> dict[str, Any]:
     """Return the rows of each table, and where each sequence stands."""
     with closing(Database(url)) as database, database.engine.connect() as connection:
         tables = connection.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).scalars().all()
-        sequences = connection.execute(text("SELECT sequencename, last_value FROM pg_sequences")).all()
+        places = connection.execute(text("SELECT sequencename, last_value FROM pg_sequences ORDER BY 1")).all()
         rows = {name: connection.execute(text(f"SELECT * FROM {name}")).all() for name in sorted(tables)}
-        return rows | {name: at for name, at in sequences}
+        return rows | {"sequences": places}
 
 
 def test_a_database_that_is_given_again_is_as_a_new_one(postgres: PostgresServer) -> None:

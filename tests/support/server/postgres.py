@@ -73,12 +73,12 @@ def postgres_server() -> Iterator[PostgresServer]:
 _SCHEMA = """
 SELECT md5(string_agg(line, ',' ORDER BY line)) FROM (
     SELECT format('%s %s', oid, xmin) AS line FROM pg_class WHERE relnamespace = 'public'::regnamespace
-    UNION ALL SELECT format('%s %s %s', attrelid, attnum, a.xmin) FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
-        WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT format('%s %s %s', attrelid, attnum, a.xmin)
+        FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid WHERE relnamespace = 'public'::regnamespace
     UNION ALL SELECT format('%s %s', oid, xmin) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
     UNION ALL SELECT format('%s %s', oid, xmin) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 ) AS lines"""
-"""Which rows of the catalogue make the schema, and the transactions that wrote them: a copy of a database has the same."""
+"""Which rows of the catalogue make the schema, and the transactions that wrote them: the same in copies."""
 _DISCONNECT = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()"""
