@@ -175,6 +175,7 @@ def _no_revision(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
         (_no_revision, "expected one row of the table revision"),
     ],
 )
+@pytest.mark.sample(2, among="forged backups")
 def test_a_backup_that_was_forged_is_refused_by_both(
     backup: Path, tmp_path: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None], words: str
 ) -> None:
