@@ -85,6 +85,7 @@ def generators() -> tuple[Any, ...]:
     return torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()  # noqa: NPY002 - these
 
 
+@pytest.mark.sample(1, among="codecs given to evaluate")
 def test_a_codec_given_by_name_has_the_rows_of_the_command_line(clips: Path, tmp_path: Path) -> None:
     """Worker processes, live instance, class: the same rows and the same sound as the stages that ``bench`` calls."""
     name = f"{HERE}:Plain"
@@ -99,6 +100,7 @@ def test_a_codec_given_by_name_has_the_rows_of_the_command_line(clips: Path, tmp
     assert clip._HOLDER.codec is None  # a call that coded in this process has let go of the codec
 
 
+@pytest.mark.sample(1, among="codecs given to evaluate")
 def test_a_module_is_left_as_it_was(clips: Path) -> None:
     """Evaluation mode and no gradients for the time of the call; modes, parameters and generators as before."""
     module = Caching().train()

@@ -104,6 +104,7 @@ def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
     ("package", "name", "command"),
     [("av", "opus_12k", "pip install 'av>=18.1,<19'"), ("lc3", "lc3_32k", "pip install 'lc3py>=1.1.3,<2'")],
 )
+@pytest.mark.sample(2, among="packages that lack something")
 def test_a_missing_package_answers_with_the_install_command(package: str, name: str, command: str) -> None:
     """Where a wrapper's package is not installed, the error is one line with the command, and the card still shows."""
     program = (
@@ -117,6 +118,7 @@ def test_a_missing_package_answers_with_the_install_command(package: str, name: 
     assert done.stdout == f"{name} needs {package}, which is not installed: {command}\n"
 
 
+@pytest.mark.sample(2, among="packages that lack something")
 def test_a_broken_package_answers_with_the_command_that_mends_it(tmp_path: Path) -> None:
     """A package that is installed and cannot be imported (a missing system library) gives one line, no traceback."""
     (tmp_path / "av.py").write_text("raise ImportError('libx.so.3: cannot open shared object file')\n")
@@ -152,6 +154,7 @@ def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
         registry.names()
 
 
+@pytest.mark.sample(2, among="packages that lack something")
 def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None:
     """One that leads to no catalogue file, or to a bad one, is named once with its distribution; the others stay."""
     expected = r"entry point other \(other_codecs:codecs.yaml\) of other-codecs 1.0: expected package:file"
@@ -183,6 +186,7 @@ def test_a_dead_target_is_told_from_a_missing_package(
         registry.open_codec("other_8k")
 
 
+@pytest.mark.sample(2, among="packages that lack something")
 def test_an_extra_is_named_where_the_card_has_one(other_package: Path) -> None:
     """A codec of an extra answers with the extra's install command."""
     text = CATALOGUE.format(family="other", target="other_codecs.codec:X", name="other_8k")
@@ -330,6 +334,7 @@ def test_the_guides_catalogue_is_valid() -> None:
 
 
 @pytest.mark.sample(1, among="programs about codecs")
+@pytest.mark.sample(1, among="guides carried out")
 def test_a_codec_of_ffmpeg_is_one_file(tmp_path: Path) -> None:
     """The guide's catalogue entry, put into a copy, passes what every codec must, and no other file changes."""
     entry = next(block for block in guide_blocks("yaml") if "pcm8_128k" in block)

@@ -11,8 +11,9 @@ import pytest
 from codec_superb.web.spreadsheets import BEGINS_FORMULA, escape_formula
 
 SIGNS = [
-    chr(code) for code in range(0x110000) if unicodedata.normalize("NFKC", chr(code)).startswith(("=", "+", "-", "@"))
+    chr(code) for code in range(0x30000) if unicodedata.normalize("NFKC", chr(code)).startswith(("=", "+", "-", "@"))
 ]  # fmt: skip
+"""Of the first three planes: no character of the others is changed by NFKC."""
 
 
 def test_every_form_of_a_sign_is_one() -> None:

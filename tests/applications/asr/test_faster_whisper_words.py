@@ -63,6 +63,7 @@ def test_a_long_sound_is_timed_from_its_start(words: FasterWhisperWords) -> None
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("samples", [1, 159, 160, 161, 320, 321, 641])
+@pytest.mark.sample(1, among="short sounds and words")
 def test_a_sound_shorter_than_a_frame_has_no_word_to_time(words: FasterWhisperWords, samples: int) -> None:
     """What is heard where no frame is has no time; what is heard in one or two lies within them."""
     sound = Sound(librivox()[4].item, np.full(samples, 0.5, np.float32))

@@ -25,12 +25,12 @@ def sphinx() -> Backend:
 class TestTranscripts:
     """What it hears on five LibriVox recordings."""
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_errors_are_about_what_was_seen_elsewhere(self, sphinx: Backend) -> None:
         """An independent program found 28 % word errors on these recordings."""
         assert word_errors(librivox(), sphinx.predict(librivox())) == pytest.approx(28, abs=3)
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_nothing_is_left_of_the_sound_before(self, sphinx: Backend) -> None:
         """In another order, and again, every recording reads the same."""
         sounds = [librivox()[1], librivox()[4]]

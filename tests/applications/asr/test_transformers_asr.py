@@ -49,14 +49,14 @@ def multilingual(tmp_path_factory: pytest.TempPathFactory) -> Backend:
 class TestWhisper:
     """Whisper through transformers."""
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_the_same_weights_give_the_same_transcripts(
         self, converted: Backend, heard: list[Prediction | Exception]
     ) -> None:
         """With the weights of tiny.en all recordings in one batch read as CTranslate2 reads them one by one."""
         assert converted.predict(librivox()) == heard
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_a_batch_gives_what_single_sounds_give(self, multilingual: Backend) -> None:
         """Sounds of several lengths and languages together give what each gives alone, and again the same."""
         sounds = [noise(1, 0), noise(33, 1, "de-AT"), noise(4, 2), noise(2, 3, "de")]
@@ -65,7 +65,7 @@ class TestWhisper:
         assert together == multilingual.predict(sounds)
         assert all(isinstance(answer, str) and answer for answer in together)
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_a_transcript_has_an_end(self, multilingual: Backend) -> None:
         """A model that never ends says 224 tokens, as with the other Whisper backends."""
         recogniser = multilingual._recogniser  # type: ignore[attr-defined]
@@ -75,7 +75,7 @@ class TestWhisper:
         assert tokens.shape[1] == 224
         assert recogniser._tokenizer.decode(tokens[0], skip_special_tokens=True).strip() == text
 
-    @pytest.mark.sample(2, among="recognisers hear")
+    @pytest.mark.sample(1, among="recognisers hear")
     def test_the_language_is_told(self, multilingual: Backend) -> None:
         """The same sound in another language is another prompt: random weights answer otherwise."""
         english, german = (noise(3, 0, language) for language in ("en", "de"))

@@ -34,7 +34,7 @@ def backend() -> VisQol:
 
 def opinion(backend: VisQol, samples: Samples, category: str = "speech") -> float:
     """Return what it says of one clip beside the clean speech."""
-    (answer,) = backend.predict([sound(samples, clean(SECONDS, AUDIO_RATE), category)])
+    (answer,) = backend.predict([sound(samples, clean(samples.size / AUDIO_RATE, AUDIO_RATE), category)])
     assert isinstance(answer, np.ndarray)
     assert answer.shape == (1,)
     return float(answer[0])

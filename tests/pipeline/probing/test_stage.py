@@ -112,6 +112,7 @@ class TestOnce:
     """What was asked is not asked again."""
 
     @pytest.mark.sample(1, among="workers of probes")
+    @pytest.mark.sample(2, among="models at a run")
     def test_references_are_asked_about_once_for_all_codecs_and_folders(
         self, tmp_path: Path, pool: Executor, asked: Asked
     ) -> None:
@@ -182,6 +183,7 @@ class TestFailures:
         assert "expected finite numbers from the model, got 4 NaN" in reasons[f"f{GIVES_NAN}.wav"]
         assert not outcome.complete
 
+    @pytest.mark.sample(2, among="models at a run")
     def test_what_failed_is_tried_again_by_the_next_call(self, tmp_path: Path, pool: Executor, asked: Asked) -> None:
         """The failed clip alone is asked about again, on both sides; one that the model has no answer for is not."""
         (run,) = runs_of(tmp_path / "runs", folder_of(tmp_path / "data", faults=(RAISES, REFUSES)), pool=pool)
@@ -237,6 +239,7 @@ class TestFailures:
 class TestModels:
     """How models are given clips."""
 
+    @pytest.mark.sample(2, among="models at a run")
     def test_a_comparing_model_gets_the_reference_at_its_own_rate(self, run: Path, pool: Executor) -> None:
         """The reference against itself differs by nothing; a resynthesis of 16 bits by next to nothing."""
         probe([run], applications=["dnsmos"], backends=["differences"], executor=pool)
@@ -251,6 +254,7 @@ class TestModels:
         threads = {value.resynthesis["overall"] for value in values(run, "dnsmos").values()}
         assert threads == {np.float32(usable_cores() / 100)}
 
+    @pytest.mark.sample(2, among="models at a run")
     def test_training_sees_all_references_and_marks_the_model(self, tmp_path: Path, pool: Executor) -> None:
         """A run of two clips is judged by a model that learnt from all four; what it learnt stands in the run."""
         dataset = folder_of(tmp_path / "data")

@@ -80,6 +80,7 @@ def test_rows_are_in_the_order_of_the_collection(folder: Path) -> None:
         np.testing.assert_array_equal(sentences[7], counted(f"text {word(7)}", 3))
 
 
+@pytest.mark.sample(2, among="kept vectors of texts")
 def test_a_second_codec_embeds_no_document_again(folder: Path, home: Path) -> None:
     """Nor the next command; the transcripts that it shares with the first are not embedded again either."""
     with vectors_of(folder) as vectors:
@@ -94,6 +95,7 @@ def test_a_second_codec_embeds_no_document_again(folder: Path, home: Path) -> No
     assert embedded(home)[ROWS + 2 :] == ["new"]
 
 
+@pytest.mark.sample(2, among="kept vectors of texts")
 def test_roles_and_models_are_kept_apart(folder: Path, home: Path) -> None:
     """A text as a query is another input than as a sentence, and another variant is another model."""
     with vectors_of(folder) as vectors:
@@ -104,6 +106,7 @@ def test_roles_and_models_are_kept_apart(folder: Path, home: Path) -> None:
     assert embedded(home) == ["x"] * 3
 
 
+@pytest.mark.sample(2, among="kept vectors of texts")
 def test_a_changed_collection_invalidates_itself_alone(folder: Path, home: Path) -> None:
     """The other one and the transcripts stay."""
     write(folder, "passages", [("", "one"), ("", "two")])
@@ -158,6 +161,7 @@ def test_two_processes_at_once_embed_each_text_once(folder: Path, home: Path) ->
     assert len(embedded(home)) == len(set(embedded(home))) == ROWS + 2
 
 
+@pytest.mark.sample(2, among="kept vectors of texts")
 def test_a_damaged_file_is_made_again(folder: Path) -> None:
     """Cut off as by a full disk, or of another format: never a wrong row, never a pickle."""
     with vectors_of(folder) as vectors:
@@ -209,6 +213,7 @@ def test_a_document_without_a_vector_is_named(folder: Path, text: str, reason: s
         vectors.of_collection("pages", "document")
 
 
+@pytest.mark.sample(2, among="kept vectors of texts")
 def test_vectors_of_two_lengths_are_refused(folder: Path) -> None:
     """Between blocks, and between today and before."""
     write(folder, "pages", [("", "one")] * BLOCK + [("", "one two")])

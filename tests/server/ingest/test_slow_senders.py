@@ -112,19 +112,22 @@ class TestPlaces:
 def test_one_sender_with_many_files_leaves_a_worker_or_a_turn(settings: Settings, workers: int) -> None:
     """Of eight files at once those of one token wait for each other, in front of the queue and not in it."""
     order: list[str] = []
+    everybody_waits = anyio.Event()
 
     async def checked(made: Checker, who: str) -> None:
         async with made.slot(who):
             order.append(who)
-            await anyio.sleep(0.01)
+            await everybody_waits.wait()
 
     async def all_at_once() -> None:
         with closing(Checker(settings.model_copy(update={"check_workers": workers}))) as made:
             async with anyio.create_task_group() as tasks:
                 for _ in range(8):
                     tasks.start_soon(checked, made, "mallory")
-                await anyio.sleep(0.002)
+                await anyio.wait_all_tasks_blocked()
                 tasks.start_soon(checked, made, "ann")
+                await anyio.wait_all_tasks_blocked()
+                everybody_waits.set()
             async with made.slot("bob"):
                 assert set(made._turns) == {"bob"}
 

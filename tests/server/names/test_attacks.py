@@ -191,6 +191,7 @@ class TestSentAgain:
         assert service.client.get("/api/v1/codecs/rude_words_1k/history").status_code == 404
 
     @pytest.mark.parametrize("decision", ["hold", "withdraw"])
+    @pytest.mark.sample(1, among="files sent again")
     def test_a_decision_is_not_undone_by_another_byte(self, service: Service, packed: Any, decision: Any) -> None:
         """What the account sends next waits, under the name or another, until a moderator accepts something again."""
         first = service.send(packed(f"evil_{decision}_1k"), account="bob").json()

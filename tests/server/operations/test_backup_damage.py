@@ -175,6 +175,7 @@ def _no_revision(manifest: dict[str, Any], parts: dict[str, bytes]) -> None:
         (_no_revision, "expected one row of the table revision"),
     ],
 )
+@pytest.mark.sample(2, among="forged backups")
 def test_a_backup_that_was_forged_is_refused_by_both(
     backup: Path, tmp_path: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None], words: str
 ) -> None:
@@ -196,6 +197,7 @@ def test_a_cut_file_is_refused(backup: Path, tmp_path: Path, kept: float) -> Non
     assert "is no backup of the leaderboard, or damaged" in _is_refused(tmp_path / "cut.zip", tmp_path)
 
 
+@pytest.mark.sample(1, among="backups")
 def test_flipped_bits_are_found(backup: Path, tmp_path: Path) -> None:
     """A bit that rots is told in one sentence, unless it changes nothing that is read."""
     whole, draw, found = backup.read_bytes(), random.Random(3), 0

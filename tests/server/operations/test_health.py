@@ -59,9 +59,8 @@ class TestDatabaseAway:
         """It stays alive and tells its meters, so that a supervisor does not restart it in vain."""
         with ExitStack() as stack:
             database = ExitStack()
-            settings = Settings(
-                database=database.enter_context(postgres.database()), storage=tmp_path, internal_metrics=True
-            )
+            url = database.enter_context(postgres.database(dropped=True))
+            settings = Settings(database=url, storage=tmp_path, internal_metrics=True)
             client = stack.enter_context(TestClient(create_app(settings)))
             assert client.get("/readyz").status_code == 200
             database.close()

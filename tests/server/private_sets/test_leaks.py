@@ -55,6 +55,7 @@ def _addresses(board: Board) -> Iterator[str]:
         yield re.sub(r"{(\w+)}", lambda found: known.get(found[1], "x"), path) + (f"?{query}" if query else "")
 
 
+@pytest.mark.sample(1, among="private clips stay private")
 def test_a_run_with_a_failing_clip_leaves_no_trace(
     board: Board, broken_clips: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_run_with_a_failing_clip_leaves_no_trace(
                     assert held.all() == [], (table.name, column.name)
 
 
+@pytest.mark.sample(1, among="private clips stay private")
 def test_what_is_kept_is_rounded(board: Board, clips: Path) -> None:
     """A whole run gives a gap between two scores of three decimals, and the version is not run twice."""
     board.add("private-2026", clips)
@@ -101,6 +103,7 @@ def test_what_is_kept_is_rounded(board: Board, clips: Path) -> None:
     assert again.left_out == "this version was run: once only"
 
 
+@pytest.mark.sample(1, among="private clips stay private")
 def test_another_state_of_the_clips_is_not_run(board: Board, clips: Path) -> None:
     """The commitment holds: a changed dataset ends the job, and says no more than that."""
     board.add("private-2026", clips)

@@ -103,6 +103,7 @@ def test_what_was_not_run_again_is_named(database: Database, key: Ed25519Private
 
 
 @pytest.mark.parametrize("before", ["self-reported", "held", "verified"])
+@pytest.mark.sample(4, among="attestations at a board")
 def test_what_agrees_is_verified(client: TestClient, database: Database, key: Ed25519PrivateKey, before: str) -> None:
     """Without a token: the signature is the permission; the row carries the attestation, which anybody can check."""
     identity = submitted(database, before)
@@ -125,6 +126,7 @@ def test_what_agrees_is_verified(client: TestClient, database: Database, key: Ed
 
 
 @pytest.mark.parametrize("before", ["self-reported", "verified", "held"])
+@pytest.mark.sample(4, among="attestations at a board")
 def test_what_differs_is_held(client: TestClient, database: Database, key: Ed25519PrivateKey, before: str) -> None:
     """With the differences as the reason; the public no longer sees it, nor what was signed about it."""
     identity = submitted(database, before)
@@ -140,6 +142,7 @@ def test_what_differs_is_held(client: TestClient, database: Database, key: Ed255
     assert client.get(f"{ADDRESS}/{answer.json()['attestation']['sha256']}").status_code == 404
 
 
+@pytest.mark.sample(4, among="attestations at a board")
 def test_replayed_it_changes_nothing(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
     """Sent again, or written in another way, after somebody held the row: a conflict, and it stays held."""
     identity = submitted(database)
@@ -216,6 +219,7 @@ def test_what_does_not_follow_from_the_file_is_refused(
 
 
 @pytest.mark.parametrize("before", ["pending", "withdrawn"])
+@pytest.mark.sample(4, among="attestations at a board")
 def test_it_comes_too_late(client: TestClient, database: Database, key: Ed25519PrivateKey, before: str) -> None:
     """What is withdrawn, or was never let in, does not become public by a signature."""
     identity = submitted(database, before)
@@ -223,6 +227,7 @@ def test_it_comes_too_late(client: TestClient, database: Database, key: Ed25519P
     assert status_of(database, identity)[0] == before
 
 
+@pytest.mark.sample(4, among="attestations at a board")
 def test_a_download_without_contact_counts(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
     """Its hash is another; named with the submission, the rows and what lies beside them decide."""
     identity = submitted(database)
@@ -257,6 +262,7 @@ def test_keys(database: Database, settings: Settings) -> None:
             keys.add(session, "again", own, actor="the test")
 
 
+@pytest.mark.sample(4, among="attestations at a board")
 def test_keys_of_a_board(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
     """What the service shows is what `verify --server` believes; unknown and revoked keys are refused."""
     fingerprint = fingerprint_of(public_key_of(key))

@@ -58,7 +58,7 @@ def untold(case: schemathesis.Case) -> list[Any]:
     return [positive_data_acceptance, *([negative_data_rejection] if empty else [])]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_anybody_may_ask_anything(label: str, tour: Tour) -> None:
     """No fault of the server; status, type and content of each answer are as documented."""

@@ -56,6 +56,7 @@ def read(page: str) -> Reader:
     return Reader(page)
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_loads_nothing(read: Reader) -> None:
     """No element names a source outside the page; links for readers only lead to papers."""
     for tag, attributes in read.elements:
@@ -95,6 +96,7 @@ def test_sections_come_in_order(read: Reader) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_categories_present_have_a_tab_each(read: Reader) -> None:
     """Speech, audio, music and applications have a tab and a panel; a report of one category alone needs no tabs."""
     tabs = [a["data-panel"] for tag, a in read.elements if tag == "a" and "data-panel" in a]
@@ -134,6 +136,7 @@ def test_definitions_come_from_the_metric_table(read: Reader) -> None:
     assert "Audio: STFT distance, Mel distance." in read.text
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_failures_are_said_or_denied(read: Reader) -> None:
     """Reasons come with counts; a report without failures says so."""
     assert "14 undefined pesq no utterance was found in the reference 14" in read.text
@@ -141,6 +144,7 @@ def test_failures_are_said_or_denied(read: Reader) -> None:
     assert "None: every clip came back" in clean.text
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_a_codec_of_which_nothing_came_back_is_shown() -> None:
     """Without bitrate, score and metrics a codec keeps its row, at the end, and its failures."""
     data = make_report(4, ["speech"])
@@ -161,6 +165,7 @@ def test_a_codec_of_which_nothing_came_back_is_shown() -> None:
     assert "0 ok 4 failed" in rows
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_names_are_inert() -> None:
     """Whatever names and texts hold, the page has the same elements as with harmless ones."""
     data = make_report(4, ["speech"])
@@ -191,12 +196,14 @@ def test_names_are_inert() -> None:
     assert "{{ 7*7 }}" in evil.text
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_can_be_written_as_utf8() -> None:
     """A file name that is no valid UTF-8 is shown with its code and does not break the file."""
     data = replace(make_report(4, ["speech"]), title="bad \udcff name")
     assert b"bad \\udcff name" in render(data, TABLE).encode("utf-8")
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_same_data_same_page(page: str) -> None:
     """Rendering is a pure function."""
     assert render(make_report(8), TABLE) == page
@@ -212,6 +219,7 @@ def test_styles_are_complete(page: str) -> None:
         assert used <= set(re.findall(r"--([\w-]+):", scheme))
 
 
+@pytest.mark.sample(4, among="the report's page")
 def test_large_reports_stay_small() -> None:
     """500 clips through 20 codecs with 8 metrics make a page below 2.5 MB, most of it Plotly, compressed."""
     codecs = [(f"c{i}", f"Codec {i}", f"Family {i // 2}", 0.7 * 1.35**i, 0.5, False, None) for i in range(20)]

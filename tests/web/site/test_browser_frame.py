@@ -74,6 +74,7 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, site: str) -> N
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("pause", [0, 200, 500])
+@pytest.mark.sample(1, among="the frame of all pages")
 def test_letters_choose_from_a_list_however_slowly_they_come(browser: Browser, site: str, pause: int) -> None:
     """The content is exchanged between the letters of PESQ, and E, S and Q still belong to the P before them."""
     with visitor(browser, site) as page:
