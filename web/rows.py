@@ -103,6 +103,8 @@ class ConditionResult:
     of: ConditionInfo
     word_errors: Estimate | None = None
     """Word error rate in %, where it was measured."""
+    source: str = ""
+    """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
 
 
 @dataclass(frozen=True, slots=True)

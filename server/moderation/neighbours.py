@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
 from codec_superb.server.database.models import COUNTED, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
+from codec_superb.server.submissions.repository import newest_clean
 
 _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
@@ -94,6 +95,25 @@ def _next_above(
             known.add(other.codec)
             found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
     return found
+
+
+def clean_scores(session: Session, submission: Submission) -> Mapping[tuple[str, str], float]:
+    """Scores of the codec without the condition of a submission, by category and dataset, where the clips are the same.
+
+    Empty for a clean submission, and for one that is compared with the damaged sound: that may be easier to keep.
+    """
+    if submission.custom or not submission.condition or submission.document["condition"]["reference"] == "input":
+        return {}
+    standing = newest_clean(session, [submission.codec_id])
+    states = {(part["name"], part["manifest_hash"], part["selected"]) for part in submission.document["datasets"]}
+    return {
+        (row.category, part["name"]): row.score
+        for clean in standing[-1:]
+        for part in clean.document["datasets"]
+        if (part["name"], part["manifest_hash"], part["selected"]) in states
+        for row in clean.results
+        if row.dataset == part["name"] and row.score is not None
+    }
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
