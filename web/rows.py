@@ -231,6 +231,8 @@ class ApplicationRow:
     """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
     sender: str = ""
     """Who counts once where the model is chosen that most have; '' where nobody sends results."""
+    run_again: bool = True
+    """False where its submission is verified, and this figure was not among what was run again."""
 
     @property
     def value(self) -> Estimate:
