@@ -11,9 +11,8 @@ from sqlalchemy import Executable, and_, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
-from codec_superb.server.submissions.repository import newest_clean
 
 _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
@@ -104,11 +103,18 @@ def clean_scores(session: Session, submission: Submission) -> Mapping[tuple[str,
     """
     if submission.custom or not submission.condition or submission.document["condition"]["reference"] == "input":
         return {}
-    standing = newest_clean(session, [submission.codec_id])
+    clean = session.scalars(
+        select(Submission)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(COUNTED, Submission.codec_id == submission.codec_id)
+        .order_by(*(each.desc() for each in STANDING))
+        .limit(1)
+    ).one_or_none()
+    if clean is None:
+        return {}
     states = {(part["name"], part["manifest_hash"], part["selected"]) for part in submission.document["datasets"]}
     return {
         (row.category, part["name"]): row.score
-        for clean in standing[-1:]
         for part in clean.document["datasets"]
         if (part["name"], part["manifest_hash"], part["selected"]) in states
         for row in clean.results
