@@ -82,7 +82,7 @@ def send(
     for attempt in range(attempts):
         pause = min(first_pause * 2**attempt, LONGEST_PAUSE)
         try:
-            response = _post(file, server, token)
+            response, data = _post(file, server, token)
         except _PASSING as error:
             if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
                 raise ServerUnreachable(
@@ -97,9 +97,8 @@ def send(
         else:
             refused = 0.0
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
-                return UploadResult(response.status_code, _body(response, server))
-            text = _read(response).decode(errors="replace")[:200]
-            reason = f"the server answered {response.status_code}: {_plain(text)}"
+                return UploadResult(response.status_code, _body(response, data, server))
+            reason = f"the server answered {response.status_code}: {_plain(data.decode(errors='replace')[:200])}"
             pause = max(pause, _retry_after(response))
         if attempt + 1 < attempts:
             say(f"{file.name}: {reason}; attempt {attempt + 2} of {attempts} in {pause:g} s")
@@ -116,9 +115,10 @@ def withdraw(identity: str, server: str, token: str | None, reason: str) -> Uplo
             address, json={"reason": reason}, auth=_Bearer(token), timeout=_TIMEOUT, allow_redirects=False,
             stream=True, headers={"User-Agent": f"codec-superb/{__version__}"},
         )  # fmt: skip
+        data = _read(response)
     except requests.RequestException as error:
         raise ServerUnreachable(f"{identity} could not be withdrawn at {server}: {_why(error)}") from error
-    return UploadResult(response.status_code, _body(response, server))
+    return UploadResult(response.status_code, _body(response, data, server))
 
 
 def _expect_site(server: str) -> None:
@@ -134,26 +134,27 @@ _PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chun
 """Errors of a server that dies; the last one occurs when it dies between header and body of its answer."""
 
 
-def _post(file: Path, server: str, token: str | None) -> requests.Response:
+def _post(file: Path, server: str, token: str | None) -> tuple[requests.Response, bytes]:
     headers = {"Content-Type": "application/zip", "User-Agent": f"codec-superb/{__version__}"}
     try:
         with file.open("rb") as body:
-            return requests.post(
+            response = requests.post(
                 server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
                 allow_redirects=False, stream=True,
             )  # fmt: skip
+            return response, _read(response)
     except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as e:
         raise ServerUnreachable(f"expected an address such as https://leaderboard.example, got {server!r}") from e
 
 
-def _body(response: requests.Response, server: str) -> dict[str, Any]:
+def _body(response: requests.Response, data: bytes, server: str) -> dict[str, Any]:
     if response.is_redirect:
         raise ServerUnreachable(
             f"{server} sends on to {response.headers.get('Location', '')!a}; give that address if you trust it"
         )
     try:
-        body = strict_json.loads(_read(response))
-    except (requests.RequestException, PipelineError):
+        body = strict_json.loads(data)
+    except PipelineError:
         body = None
     if not isinstance(body, dict) or not _is_answer(body, accepted=response.ok):
         raise ServerUnreachable(
@@ -166,7 +167,8 @@ def _body(response: requests.Response, server: str) -> dict[str, Any]:
 def _read(response: requests.Response) -> bytes:
     """Read an answer, and no more than one has: whoever answers may not be a leaderboard."""
     try:
-        return bytes(response.raw.read(_ANSWER_LIMIT, decode_content=True))
+        with response:
+            return bytes(response.raw.read(_ANSWER_LIMIT, decode_content=True))
     except urllib3.exceptions.HTTPError as error:
         raise requests.exceptions.ChunkedEncodingError(error) from error
 

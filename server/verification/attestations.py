@@ -26,8 +26,8 @@ from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
-from codec_superb.server.verification.run_again import not_run_again
 from codec_superb.server.verification.keys import find as find_key
+from codec_superb.server.verification.run_again import not_run_again
 
 AHEAD = timedelta(days=1)
 """By how much a maintainer's clock may be ahead."""
