@@ -38,6 +38,8 @@ class ComparedResult:
     score: float
     low: float | None
     high: float | None
+    own: bool = False
+    """Whether the account that sends now reported it itself: a ladder of its own codecs must not lift what is usual."""
 
 
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
@@ -56,7 +58,9 @@ def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str
             continue
         key = (category, dataset, other.codec)
         if key not in newest or newest[key][0] < other.version:
-            newest[key] = other.version, ComparedResult(other.codec, other.family, other.kind, kbps, score, low, high)
+            newest[key] = other.version, ComparedResult(
+                other.codec, other.family, other.kind, kbps, score, low, high, other.own
+            )  # fmt: skip
     found: dict[tuple[str, str], list[ComparedResult]] = defaultdict(list)
     for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
@@ -75,7 +79,7 @@ def _next_above(
     At an empty bitrate too somebody must be there to compare with.
     """
     known = {other.codec for other in near}
-    missing = CROWD - sum(other.kind != "lossless" and other.kbps >= kbps / BAND for other in near)
+    missing = CROWD - sum(other.kind != "lossless" and not other.own and other.kbps >= kbps / BAND for other in near)
     if missing <= 0:
         return []
     statement = (
@@ -90,9 +94,10 @@ def _next_above(
         other = others.get(identity)
         if rate is None or score is None:  # the statement leaves them out; the columns allow them
             continue
-        if other is not None and other.kind != "lossless" and other.codec not in known and len(found) < missing:
+        if other is not None and other.kind != "lossless" and other.codec not in known and missing > 0:
+            missing -= not other.own
             known.add(other.codec)
-            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
+            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high, other.own))
     return found
 
 
@@ -169,6 +174,7 @@ class _Other(NamedTuple):
     version: int
     family: str
     kind: str
+    own: bool
 
 
 def _others(session: Session, submission: Submission) -> list[_Other]:
@@ -176,6 +182,7 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
         select(
             Submission.id, Codec.name, Submission.version,
             Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
+            and_(Submission.account_id == submission.account_id, Submission.status == "self-reported"),
         )
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED, Submission.codec_id != submission.codec_id)

@@ -147,6 +147,8 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
         (other for other in near if other.kind != "lossless" and other.kbps >= kbps / BAND),
         key=lambda other: other.kbps,
     )
+    if sum(not other.own for other in rivals) >= CROWD:
+        rivals = [other for other in rivals if not other.own]
     rivals = [other for place, other in enumerate(rivals) if place < CROWD or other.kbps <= kbps * BAND]
     best = max((other.score for other in rivals), default=1.0)
     if len(rivals) >= CROWD and row.score > best + TOO_GOOD:
