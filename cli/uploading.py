@@ -12,9 +12,11 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import requests
+import urllib3
 
 from codec_superb import __version__
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.tables import strict_json
 
 ATTEMPTS = 8
 LONGEST_PAUSE = 60.0
@@ -24,6 +26,10 @@ REFUSED_SECONDS = 15.0
 _TIMEOUT = (10.0, 300.0)
 """Seconds to connect, and between two bytes: the server checks the file before it answers."""
 _ADDRESS = "/api/v1/submissions"
+_LONGEST_WAIT = 3600.0
+"""Seconds between two attempts at most, whatever the server asks for."""
+_ANSWER_LIMIT = 4_000_000
+"""Bytes of an answer that are read, unpacked: a receipt with all problems of a file has a few hundred thousand."""
 
 
 class ServerUnreachable(PipelineError):
@@ -76,7 +82,7 @@ def send(
     for attempt in range(attempts):
         pause = min(first_pause * 2**attempt, LONGEST_PAUSE)
         try:
-            response = _post(file, server, token)
+            response, data = _post(file, server, token)
         except _PASSING as error:
             if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
                 raise ServerUnreachable(
@@ -91,8 +97,8 @@ def send(
         else:
             refused = 0.0
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
-                return UploadResult(response.status_code, _body(response, server))
-            reason = f"the server answered {response.status_code}: {response.text[:200]}"
+                return UploadResult(response.status_code, _body(response, data, server))
+            reason = f"the server answered {response.status_code}: {_plain(data.decode(errors='replace')[:200])}"
             pause = max(pause, _retry_after(response))
         if attempt + 1 < attempts:
             say(f"{file.name}: {reason}; attempt {attempt + 2} of {attempts} in {pause:g} s")
@@ -107,11 +113,12 @@ def withdraw(identity: str, server: str, token: str | None, reason: str) -> Uplo
     try:
         response = requests.post(
             address, json={"reason": reason}, auth=_Bearer(token), timeout=_TIMEOUT, allow_redirects=False,
-            headers={"User-Agent": f"codec-superb/{__version__}"},
+            stream=True, headers={"User-Agent": f"codec-superb/{__version__}"},
         )  # fmt: skip
+        data = _read(response)
     except requests.RequestException as error:
         raise ServerUnreachable(f"{identity} could not be withdrawn at {server}: {_why(error)}") from error
-    return UploadResult(response.status_code, _body(response, server))
+    return UploadResult(response.status_code, _body(response, data, server))
 
 
 def _expect_site(server: str) -> None:
@@ -127,37 +134,71 @@ _PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chun
 """Errors of a server that dies; the last one occurs when it dies between header and body of its answer."""
 
 
-def _post(file: Path, server: str, token: str | None) -> requests.Response:
+def _post(file: Path, server: str, token: str | None) -> tuple[requests.Response, bytes]:
     headers = {"Content-Type": "application/zip", "User-Agent": f"codec-superb/{__version__}"}
     try:
         with file.open("rb") as body:
-            return requests.post(
+            response = requests.post(
                 server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
-                allow_redirects=False,
+                allow_redirects=False, stream=True,
             )  # fmt: skip
+            return response, _read(response)
     except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as e:
         raise ServerUnreachable(f"expected an address such as https://leaderboard.example, got {server!r}") from e
 
 
-def _body(response: requests.Response, server: str) -> dict[str, Any]:
+def _body(response: requests.Response, data: bytes, server: str) -> dict[str, Any]:
     if response.is_redirect:
         raise ServerUnreachable(
-            f"{server} sends on to {response.headers.get('Location', '')!r}; give that address if you trust it"
+            f"{server} sends on to {response.headers.get('Location', '')!a}; give that address if you trust it"
         )
     try:
-        body = response.json()
-    except requests.exceptions.JSONDecodeError:
+        body = strict_json.loads(data)
+    except PipelineError:
         body = None
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or not _is_answer(body, accepted=response.ok):
         raise ServerUnreachable(
-            f"expected a leaderboard at {server}, got an answer of status {response.status_code} that is no JSON object"
+            f"expected a leaderboard at {server}, got an answer of status {response.status_code} that is not one's"
         )
-    return body
+    plain: dict[str, Any] = _plain(body)
+    return plain
+
+
+def _read(response: requests.Response) -> bytes:
+    """Read an answer, and no more than one has: whoever answers may not be a leaderboard."""
+    try:
+        with response:
+            return bytes(response.raw.read(_ANSWER_LIMIT, decode_content=True))
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.exceptions.ChunkedEncodingError(error) from error
+
+
+def _is_answer(body: dict[str, Any], *, accepted: bool) -> bool:
+    """Whether an answer has the parts that are told: a codec with its status, lists of problems, warnings and notes."""
+    needed: dict[str, set[str]] = {"problems": set(), "warnings": {"where", "text"}}
+    lists = all(
+        isinstance(found := body.get(name, []), list)
+        and all(isinstance(each, dict) and names <= each.keys() for each in found)
+        for name, names in needed.items()
+    )
+    told = not accepted or {"codec", "version", "status"} <= body.keys()
+    return lists and told and isinstance(body.get("notes", []), list)
+
+
+def _plain(value: Any) -> Any:
+    """Replace what a terminal would obey (control characters), in all texts of an answer."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in value)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    return value
 
 
 def _retry_after(response: requests.Response) -> float:
     said = response.headers.get("Retry-After", "")
-    return float(said) if said.isdigit() else 0.0
+    return min(float(said), _LONGEST_WAIT) if said.isascii() and said.isdigit() else 0.0
 
 
 def _why(error: requests.RequestException) -> str:

@@ -37,6 +37,8 @@ class ConditionLine:
     cells: tuple[ConditionCell, ...]
     failed: str
     """Clips that failed, of how many; '' where none did."""
+    source: str = ""
+    """Who says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def _part(
             title, axis = f"{first.label}: {its.title}", first.axis
             charts.append(multiple(title, axis, columns, series, its, limits[its.key], colours))
     against = "compared with the sound that the codec was given" if first.reference == "input" else ""
-    note = "; ".join(filter(None, (first.definition, against)))
+    said = ", ".join(sorted({row.source for row in rows} - {""}))
+    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}")))
     lines = [
         _line(row, quantities)
         for codec in codecs
@@ -175,4 +178,4 @@ def _line(row: ConditionResult, quantities: Sequence[Quantity]) -> ConditionLine
         cells.append(ConditionCell(its.write(None if value is None else value.mean), small))
     summary = row.result.summary
     failed = f"{summary.failed} of {summary.clips}" if summary.failed else ""
-    return ConditionLine(row.result.codec, row.of.name or CLEAN, tuple(cells), failed)
+    return ConditionLine(row.result.codec, row.of.name or CLEAN, tuple(cells), failed, row.source)

@@ -103,6 +103,8 @@ class ConditionResult:
     of: ConditionInfo
     word_errors: Estimate | None = None
     """Word error rate in %, where it was measured."""
+    source: str = ""
+    """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +231,8 @@ class ApplicationRow:
     """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
     sender: str = ""
     """Who counts once where the model is chosen that most have; '' where nobody sends results."""
+    run_again: bool = True
+    """False where its submission is verified, and this figure was not among what was run again."""
 
     @property
     def value(self) -> Estimate:

@@ -153,7 +153,7 @@ def _say(outcomes: list[dict[str, Any]], *, as_json: bool) -> None:
         told = f"{name}: {outcome['codec']} version {outcome['version']}, {outcome['status']}{known}"
         if outcome["status"] in _WAITING:
             told += ", waits for a moderator; its page is public once it is accepted"
-        typer.echo(f"{told}: {outcome['url']}" if outcome["url"] else told)
+        typer.echo(f"{told}: {outcome['url']}" if outcome.get("url") else told)
         if outcome["status"] == "held":
             _say_why(outcome)
         for text in outcome.get("notes", []):

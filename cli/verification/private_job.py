@@ -34,6 +34,7 @@ def run_private(context: Context, job: VerificationJob) -> None:
 
 
 def _run(context: Context, job: VerificationJob) -> None:
+    from codec_superb.cli.verification.worker import CLIP_SECONDS
     from codec_superb.pipeline.private_sets.measure import failures_in_words, private_rows
     from codec_superb.server.private_sets.queue import task_of
     from codec_superb.server.private_sets.results import reduced, store
@@ -43,8 +44,8 @@ def _run(context: Context, job: VerificationJob) -> None:
         task = task_of(session, job)
     rows = private_rows(
         task.card, task.dataset.path, salt=task.dataset.salt, committed=task.dataset.commitment,
-        scratch=context.settings.storage / FOLDER, categories=task.categories, device=context.device,
-        workers=context.workers,
+        scratch=context.settings.storage / FOLDER, categories=task.categories, clip_seconds=CLIP_SECONDS,
+        device=context.device, workers=context.workers,
     )  # fmt: skip
     with context.database.transaction(write=True) as session:
         found = reduced(session, task.submission, task.dataset, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codec_superb.cli.verification.worker import RUNS
+from codec_superb.cli.verification.worker import CLIP_SECONDS, RUNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from codec_superb.cli.verification.worker import Context
     from codec_superb.pipeline.verification.statement import Statement
     from codec_superb.server.database.models import VerificationJob
-
-CLIP_SECONDS = 1200.0
-"""Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
-
 
 def run_verify(context: Context, job: VerificationJob) -> None:
     """Run the job's clips again with a codec of the catalogue, or of an installed plug-in, and store what came out.

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 10.0
 """Pause between two looks at an empty queue."""
+CLIP_SECONDS = 1200.0
+"""Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
 RUNS = "verification"
 """In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
 

@@ -51,14 +51,16 @@ def private_rows(
     committed: str,
     scratch: Path,
     categories: Sequence[Category],
+    clip_seconds: float,
     device: Device = "auto",
     workers: int | None = None,
 ) -> list[ClipRow]:
     """Run the codec that ``card`` names on the dataset ``spec``; score it by the overall score of ``categories``.
 
     Everything that is written lies in a folder below ``scratch`` that is gone afterwards. A failed clip is a failed
-    row. Raises PrivateRunFailed, also where the dataset is not the one that was ``committed`` to with ``salt``, and
-    where the codec of this name has other settings or weights here than the card says.
+    row, and so is one that takes a stage longer than ``clip_seconds``. Raises PrivateRunFailed, also where the dataset
+    is not the one that was ``committed`` to with ``salt``, and where the codec of this name has other settings or
+    weights here than the card says.
     """
     try:
         with ExitStack() as stack:
@@ -67,7 +69,7 @@ def private_rows(
             if commitment(salt, open_dataset(spec).manifest_hash) != committed:
                 kind = "the dataset is not the one that was committed to"
             else:
-                pool = stack.enter_context(Executor(workers))
+                pool = stack.enter_context(Executor(workers, timeout=clip_seconds))
                 return list(_rows(card, spec, categories, Rerun(folder, device=device), pool))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must go no further
         kind = kind_of(error)

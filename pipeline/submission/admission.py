@@ -29,7 +29,7 @@ LEAST_SECONDS = 10.0
 TEXT_LIMIT = 5000
 """Characters of any text of ``submission.json``."""
 NAME_LIMIT = 100
-"""Characters of a codec's or family's name."""
+"""Characters of a name: of a codec, a family, who sends it, a dataset of the submitter's."""
 CARD_LIMIT = 64 << 10
 """Bytes of a card with its settings, as JSON; the largest of the catalogue has 3 kB."""
 DESCRIPTION_LIMIT = 1 << 20
@@ -74,6 +74,7 @@ def check_admission(
     if public:
         _check_statements(submission, findings)
         _check_title(submission.codec, findings)
+        _check_names(submission, findings)
     _check_bitrates(submission, opened.rows, findings)
     document = submission.model_dump(mode="json")
     _check_texts(document, findings)
@@ -127,10 +128,22 @@ def _check_statements(submission: Submission, findings: Findings) -> None:
 
 def _check_title(card: Card, findings: Findings) -> None:
     """Expect one line of visible text; characters that no text may have are found with the others."""
-    fault = None if any(map(_is_hidden, card.title)) else title_fault(card.title)
+    fault = None if _has_hidden(card.title) else title_fault(card.title)
     if fault is not None:
         fix = "change the title in the codec's card, or in a file: codec-superb pack --card FILE.yaml"
         findings.add(f"{_CARD}.title", *fault, fix)
+
+
+def _check_names(submission: Submission, findings: Findings) -> None:
+    """Expect one line of visible text of whoever sends it, and of datasets whose names are the file's own words."""
+    names = {"submitter.name": submission.submitter.name} if submission.submitter else {}
+    if submission.kind == "custom":
+        for position, dataset in enumerate(submission.datasets):
+            names |= {f"datasets.{position}.{field}": getattr(dataset, field) for field in ("name", "title")}
+    for where, text in names.items():
+        fault = None if _has_hidden(text) else title_fault(text, NAME_LIMIT)
+        if fault is not None:
+            findings.add(f"{SUBMISSION_NAME}: {where}", *fault, "choose another name, and pack it again")
 
 
 def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
@@ -193,7 +206,7 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
 def _check_texts(document: Any, findings: Findings) -> None:
     """Refuse texts that a database or a page cannot hold: control characters, and texts beyond the limit."""
     for where, text in _strings(document, ""):
-        if any(_is_hidden(letter) for letter in text if letter not in "\n\t\r"):
+        if _has_hidden(text):
             findings.add(f"{SUBMISSION_NAME}: {where}", "text without control characters", repr(text), "take them out")
         if len(text) > TEXT_LIMIT:
             fix = f"shorten it to {TEXT_LIMIT} characters"
@@ -208,6 +221,11 @@ def _check_sizes(document: Mapping[str, Any], findings: Findings) -> None:
         if size > limit:
             fix = "shorten settings, packages and other texts, and pack again"
             findings.add(f"{SUBMISSION_NAME}: {name}", f"at most {limit} bytes of description", size, fix)
+
+
+def _has_hidden(text: str) -> bool:
+    """Whether a text has such letters; ends of lines and tabs are what a title has not, and other texts may have."""
+    return any(_is_hidden(letter) for letter in text if letter not in "\n\t\r")
 
 
 def _is_hidden(letter: str) -> bool:

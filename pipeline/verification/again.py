@@ -210,7 +210,7 @@ def _probe(
             else:
                 made.probes[dataset.name].add(info.probe)
         if why:
-            made.left_out.append(f"{dataset.name}, {info.probe}: {why}"[:1000])
+            made.left_out.append(f"{dataset.name}, {info.probe}: {why}"[:1000].replace("\0", "\ufffd"))
 
 
 def is_plain_backend(spec: str) -> bool:

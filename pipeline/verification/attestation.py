@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import StringConstraints, ValidationError
@@ -69,6 +70,8 @@ def read_attestation(data: bytes) -> Attestation:
         plain = strict_json.loads(data)  # before pydantic, which takes NaN and, of repeated names, the last
         if isinstance(plain, dict) and type(plain.get("format", 1)) is not int:  # true == 1.0 == 1 for a literal
             raise AttestationError(f"expected the format 1, a whole number, got {plain['format']!r}"[:200])
+        if re.search(rb"(?<!\\)(?:\\\\)*\\u0000", data):
+            raise AttestationError("expected texts without the character 0, which PostgreSQL does not keep, got one")
         return Attestation.model_validate_json(data, strict=True)
     except (ValidationError, SubmissionError) as error:
         why = sentences(error)[:500] if isinstance(error, ValidationError) else error

@@ -137,7 +137,7 @@ def _statement(
         condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
         tolerances=dict(OTHER_SOUND),
         compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),
-        left_out=(_TIMES, *made.left_out, *(str(failure)[:1000] for failure in failures[:20])),
+        left_out=(_TIMES, *made.left_out, *(str(failure)[:1000].replace("\0", "\ufffd") for failure in failures[:20])),
         machine=_machine(next(iter(made.stamps.values()))), made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict="differs" if differs else "agrees",
     )  # fmt: skip

@@ -91,6 +91,8 @@ class BoardEntry:
     """Where its bitrates come from; those of published tables stand apart by their source."""
     submitter_in_file: str = ""
     """Whom the file names, in its own words."""
+    verified_part: BoardEntry | None = None
+    """Of a verified one with figures that nobody ran again: the same without them; what the verified ones show."""
     custom_tasks: tuple[CustomTaskRow, ...] = ()
     """Figures of tasks that this board does not ship: shown on a page of their own, never ranked."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -105,6 +107,10 @@ class BoardEntry:
     def sender(self) -> str:
         """Who counts once where what most have is chosen: an account; each verified or published codec by itself."""
         return self.submitter if self.source == "self-reported" else f"{self.source}:{self.codec}"
+
+    def sender_of(self, row: ApplicationRow) -> str:
+        """Who counts for a figure: of one that nobody ran again the account, whatever the badge of its submission."""
+        return self.sender if row.run_again else self.submitter
 
     @property
     def lossless(self) -> bool:
@@ -163,7 +169,8 @@ def board_row(
 
 
 def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:
-    figures = entry.figures[category, dataset]
+    figures, applications = entry.figures[category, dataset], entry.applications_on(category, dataset)
+    place = f"{category}/{dataset}/{len(applications)}"  # a verified part has fewer
     return BoardRow(
         result=CodecResult(
             codec=entry.codec,
@@ -188,10 +195,10 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
         causal=entry.causal,
         undefined=most_undefined(figures),
         unranked="",
-        applications=entry.applications_on(category, dataset),
+        applications=applications,
         card=entry.card,
         also=entry.also,
-        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}/{'/'.join(entry.also)}",
+        identity=f"{entry.submission or entry.codec}/{entry.source}/{place}/{'/'.join(entry.also)}",
     )
 
 

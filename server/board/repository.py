@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
@@ -17,6 +18,7 @@ from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
+from codec_superb.server.verification.run_again import not_run_again
 from codec_superb.web.rows import CardFacts
 
 _AT_ONCE = 100
@@ -55,8 +57,11 @@ def load_entries(session: Session, submissions: Sequence[str]) -> Iterator[Board
         results: dict[str, list[Row[Any]]] = defaultdict(list)
         for row in session.execute(_results().where(Result.submission_id.in_(wanted))):
             results[row.submission_id].append(row)
+        verified = {head.id: head.datasets or () for head in heads if head.status == "verified" and head.applications}
+        own_word = not_run_again(session, verified)
         for head in heads:
-            yield _entry(head, results[head.id])
+            entry = _entry(head, results[head.id])
+            yield _marked(entry, own_word[head.id]) if own_word.get(head.id) else entry
 
 
 def _heads() -> Any:
@@ -117,6 +122,20 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         card=_card_facts(card),
         custom_tasks=tuple(custom_tasks({FIELD: head.custom_tasks or ()})),
     )
+
+
+def _marked(entry: BoardEntry, own_word: Collection[tuple[str, str]]) -> BoardEntry:
+    """Mark the figures that nobody ran again; one over several datasets is of them all."""
+    marked = {
+        dataset: {
+            key: replace(row, run_again=bool(of.dataset) and (of.dataset, of.probe) not in own_word)
+            for key, row in rows.items()
+            for of in (row.numbers,)
+        }
+        for dataset, rows in entry.applications.items()
+    }
+    proved = {of: {key: row for key, row in rows.items() if row.run_again} for of, rows in marked.items()}
+    return replace(entry, applications=marked, verified_part=replace(entry, applications=proved))
 
 
 def _card_facts(card: Mapping[str, Any]) -> CardFacts:

@@ -260,7 +260,9 @@ class Snapshot:
             return (*self.runs, *(entry for table in TABLES for entry in published_entries()[table]))
         if source == "runs":
             return self.runs
-        if source == "verified" or source == "self-reported":  # noqa: PLR1714 -- mypy narrows the type by it
+        if source == "verified":
+            return [entry.verified_part or entry for entry in self.runs if entry.source == source]
+        if source == "self-reported":
             return [entry for entry in self.runs if entry.source == source]
         return published_entries()[source]
 

@@ -13,6 +13,8 @@ from sqlalchemy.orm import Session, sessionmaker
 from codec_superb.server.database.models import BoardChange, Revision
 from codec_superb.server.errors import Unavailable
 
+LOCK_SECONDS = 30
+"""How long a transaction waits for what another one holds, in either database."""
 _CHANGED = "public data changed"
 
 
@@ -22,6 +24,8 @@ class Database:
     def __init__(self, url: str) -> None:
         """Connect lazily. SQLite gets write-ahead logging, foreign keys and a time-out of 30 s for locks."""
         self.engine = make_engine(url)
+        if self.engine.dialect.name == "postgresql":
+            event.listen(self.engine, "connect", _limit_waits)
         self.after_change: list[Callable[[], object]] = []
         """Called after a transaction that changed public data, before its request is answered."""
         self._make = sessionmaker(self.engine, expire_on_commit=False)
@@ -49,9 +53,8 @@ class Database:
 def make_engine(url: str) -> Engine:
     """Create an engine for SQLite or PostgreSQL; its errors omit statement parameters, which must not be logged."""
     if url.startswith("sqlite"):
-        # 30 s: how long a writer waits for SQLite's single write lock; hide_parameters keeps tokens and contacts out of
-        # errors
-        engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
+        # hide_parameters keeps tokens and contacts out of errors
+        engine = create_engine(url, connect_args={"timeout": LOCK_SECONDS}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -68,6 +71,13 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     # ones. Foreign keys are off by default in SQLite
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _limit_waits(connection: Any, _record: Any) -> None:
+    # as long as SQLite waits: behind one stuck transaction writers would take all connections, and readers have none.
+    # Not of migrations, which wait for each other; not a start-up parameter, which PgBouncer refuses
+    connection.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+    connection.commit()
 
 
 def _begin_sqlite(connection: Any) -> None:

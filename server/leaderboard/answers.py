@@ -99,4 +99,5 @@ def application_answer(found: ApplicationRow) -> ApplicationAnswer:
         model_sha256=found.model.sha256 or None,
         version=found.model.version or None,
         settings=dict(found.model.settings),
+        run_again=found.run_again,
     )

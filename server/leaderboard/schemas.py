@@ -22,6 +22,8 @@ class ApplicationAnswer(ApiModel):
     version: str | None
     """Of the probe's definition."""
     settings: dict[str, str]
+    run_again: bool
+    """False where the submission is verified, and this figure was not among what was run again."""
 
 
 class RowAnswer(ApiModel):

@@ -143,7 +143,9 @@ def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tupl
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     senders: list[set[str]] = [set() for _ in combinations.datasets]
     for position in np.flatnonzero(passed).tolist():
-        senders[combinations.numbers[position]].add(frame.entries[position].sender)
+        entry = frame.entries[position]
+        row = entry.application(key, frame.category, frame.dataset) if key in APPLICATIONS else None
+        senders[combinations.numbers[position]].add(entry.sender if row is None else entry.sender_of(row))
     present = [
         (-len(senders[i]), -counts[i], -len(names), names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]

@@ -81,7 +81,9 @@ class Definition(Record):
     ask: tuple[Question, ...] = ()
     """What participants may say about themselves; never required."""
     participants: int = Field(default=200, ge=1, le=5000)
-    """Most that can begin."""
+    """Nobody can begin any more once so many have finished."""
+    per_address: int = Field(default=5, ge=1, le=5000)
+    """Most that begin at one address within a day: one person must not be many. A laboratory has one address."""
 
     @property
     def with_anchors(self) -> bool:

@@ -70,7 +70,7 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
     test = service.found(session, test_id)
     answer = RedirectResponse(f"/listening/{test.id}/question", 303)
     if _progress(request, session, test) is None:
-        _count_beginning(request, test)
+        _count_beginning(request, test, service.settings_of(test).per_address)
         _remember(request, answer, test, service.start(session, test, form))
     return answer
 
@@ -168,16 +168,15 @@ def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResu
     return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
 
 
-def _count_beginning(request: Request, test: ListeningTest) -> None:
-    """Count somebody who begins. Raises TooManyRequests for an address with more of them than uploads are allowed."""
+def _count_beginning(request: Request, test: ListeningTest, most: int) -> None:
+    """Count somebody who begins. Raises TooManyRequests for an address with more of them a day than the test takes."""
     try:
-        # Participants are rows: nobody makes them without end. A counter of its own, and of each test its own, since a
-        # laboratory may have one address.
-        count_request(request, "uploads", f"listeners of {test.id} at {address_of(request)}")
+        # one person who answers as many decides a test, and takes the places of all others
+        count_request(request, "listeners", f"{test.id} at {address_of(request)}", times=most)
     except TooManyRequests as error:
-        wait = error.headers["Retry-After"]
         raise TooManyRequests(
-            f"expected fewer people that begin a test from one address in an hour; try again in {wait} seconds",
+            f"expected at most {most} people a day that begin this test at one address, so that nobody is many; come "
+            "back tomorrow, or ask who made the test to take more (per_address)",
             headers=error.headers,
         ) from error
 

@@ -34,9 +34,10 @@ def results(session: Session, test: ListeningTest) -> TestResults:
     found = analyse(settings, listeners)
     return TestResults(
         id=test.id, title=test.title, kind=test.kind, state=cast("State", test.state), source=settings.source,
-        clips=settings.found, credits=repository.credits_of(session, test.id), started=len(listeners),
-        finished=sum(listener.finished for listener in listeners), counted=len(listeners) - len(found.left_out),
-        left_out=found.reasons, conditions=found.conditions, pairs=found.pairs,
+        per_address=settings.per_address, clips=settings.found, credits=repository.credits_of(session, test.id),
+        started=len(listeners), finished=sum(listener.finished for listener in listeners),
+        counted=len(listeners) - len(found.left_out), left_out=found.reasons, conditions=found.conditions,
+        pairs=found.pairs,
     )  # fmt: skip
 
 

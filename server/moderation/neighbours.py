@@ -11,7 +11,7 @@ from sqlalchemy import Executable, and_, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, STANDING, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
 
 _MOST_NAMED = 500
@@ -38,6 +38,8 @@ class ComparedResult:
     score: float
     low: float | None
     high: float | None
+    own: bool = False
+    """Whether the account that sends now reported it itself: a ladder of its own codecs must not lift what is usual."""
 
 
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
@@ -56,7 +58,9 @@ def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str
             continue
         key = (category, dataset, other.codec)
         if key not in newest or newest[key][0] < other.version:
-            newest[key] = other.version, ComparedResult(other.codec, other.family, other.kind, kbps, score, low, high)
+            newest[key] = other.version, ComparedResult(
+                other.codec, other.family, other.kind, kbps, score, low, high, other.own
+            )  # fmt: skip
     found: dict[tuple[str, str], list[ComparedResult]] = defaultdict(list)
     for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
@@ -75,7 +79,7 @@ def _next_above(
     At an empty bitrate too somebody must be there to compare with.
     """
     known = {other.codec for other in near}
-    missing = CROWD - sum(other.kind != "lossless" and other.kbps >= kbps / BAND for other in near)
+    missing = CROWD - sum(other.kind != "lossless" and not other.own and other.kbps >= kbps / BAND for other in near)
     if missing <= 0:
         return []
     statement = (
@@ -90,10 +94,37 @@ def _next_above(
         other = others.get(identity)
         if rate is None or score is None:  # the statement leaves them out; the columns allow them
             continue
-        if other is not None and other.kind != "lossless" and other.codec not in known and len(found) < missing:
+        if other is not None and other.kind != "lossless" and other.codec not in known and missing > 0:
+            missing -= not other.own
             known.add(other.codec)
-            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high))
+            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high, other.own))
     return found
+
+
+def clean_scores(session: Session, submission: Submission) -> Mapping[tuple[str, str], float]:
+    """Scores of the codec without the condition of a submission, by category and dataset, where the clips are the same.
+
+    Empty for a clean submission, and for one that is compared with the damaged sound: that may be easier to keep.
+    """
+    if submission.custom or not submission.condition or submission.document["condition"]["reference"] == "input":
+        return {}
+    clean = session.scalars(
+        select(Submission)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(COUNTED, Submission.codec_id == submission.codec_id)
+        .order_by(*(each.desc() for each in STANDING))
+        .limit(1)
+    ).one_or_none()
+    if clean is None:
+        return {}
+    states = {(part["name"], part["manifest_hash"], part["selected"]) for part in submission.document["datasets"]}
+    return {
+        (row.category, part["name"]): row.score
+        for part in clean.document["datasets"]
+        if (part["name"], part["manifest_hash"], part["selected"]) in states
+        for row in clean.results
+        if row.dataset == part["name"] and row.score is not None
+    }
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
@@ -143,6 +174,7 @@ class _Other(NamedTuple):
     version: int
     family: str
     kind: str
+    own: bool
 
 
 def _others(session: Session, submission: Submission) -> list[_Other]:
@@ -150,6 +182,7 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
         select(
             Submission.id, Codec.name, Submission.version,
             Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
+            and_(Submission.account_id == submission.account_id, Submission.status == "self-reported"),
         )
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED, Submission.codec_id != submission.codec_id)

@@ -18,7 +18,7 @@ from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.measurements import measurement_doubts
-from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, neighbours_of, twins_of
+from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, clean_scores, neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
@@ -51,6 +51,8 @@ SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
+BETTER_DAMAGED = 0.02
+"""Lead of a score under a condition over that of the same codec without it, on the same clips, that needs a look."""
 FASTEST = 1e-6
 """Seconds of computing for a second of sound that nothing takes: to copy the samples alone takes ten times as long."""
 COMPRESSION = 5.0
@@ -76,12 +78,20 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     warnings += [
         _warning("application", where, text, holds=True) for where, text in measurement_doubts(session, submission)
     ]
+    clean = clean_scores(session, submission)
     twins = {} if card.kind == "lossless" else twins_of(session, submission)
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         if (same := twins.get((row.category, row.dataset))) and not _is_exact(row):
             text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
             warnings.append(_warning("copied", where, text, holds=True))
+        before = clean.get((row.category, row.dataset))
+        if before is not None and row.score is not None and row.score > before + BETTER_DAMAGED:
+            text = (
+                f"scores {number(row.score, 3)} under {submission.condition}, {number(before, 3)} without: damage "
+                "leaves no more of a sound"
+            )
+            warnings.append(_warning("condition", where, text, holds=True))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
             warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]
@@ -137,6 +147,8 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
         (other for other in near if other.kind != "lossless" and other.kbps >= kbps / BAND),
         key=lambda other: other.kbps,
     )
+    if sum(not other.own for other in rivals) >= CROWD:
+        rivals = [other for other in rivals if not other.own]
     rivals = [other for place, other in enumerate(rivals) if place < CROWD or other.kbps <= kbps * BAND]
     best = max((other.score for other in rivals), default=1.0)
     if len(rivals) >= CROWD and row.score > best + TOO_GOOD:

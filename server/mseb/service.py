@@ -132,7 +132,7 @@ def _measured(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
         if (category, dataset) in entry.figures
     ]
     first = results[0]
-    return first, tuple(replace(row, kbps=first.kbps, sender=entry.sender) for row in rows)
+    return first, tuple(replace(row, kbps=first.kbps, sender=entry.sender_of(row)) for row in rows)
 
 
 def _published_line(each: MsebSummary, sources: dict[str, str]) -> PublishedLine:

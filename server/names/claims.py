@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
-from codec_superb.server.database.models import COUNTED, PUBLIC, STANDING, Account, Codec, Family, Submission
+from codec_superb.server.database.models import NAMED, PUBLIC, STANDING, Account, Codec, Family, Submission
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.skeleton import skeleton
@@ -130,11 +130,12 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
         select(Submission.status, Submission.account_id, Account.name)
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
-        .where(COUNTED, Submission.codec_id == submission.codec_id, Submission.id != submission.id)
+        .where(NAMED, Submission.condition == submission.condition)
+        .where(Submission.codec_id == submission.codec_id, Submission.id != submission.id)
         .order_by(*(each.desc() for each in STANDING))
         .limit(1)
     ).one_or_none()
-    if standing is None or submission.custom or submission.condition or submission.status in PUBLIC:
+    if standing is None or submission.custom or submission.status in PUBLIC:
         return
     if standing.status != "verified" and standing.account_id != submission.account_id:
         told = standing.name or "an anonymous upload"

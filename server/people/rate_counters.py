@@ -8,7 +8,7 @@ import time
 from typing import Literal
 
 from fastapi import Request
-from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
@@ -23,7 +23,7 @@ _BEGINNINGS = 10
 """Times the limit of wrong tokens that an address may send with different beginnings."""
 SECONDS_OF_AN_UPLOAD = 10.0
 """Of checking; a small file can be made that takes the longest time allowed."""
-Kind = Literal["uploads", "computations", "wrong tokens"]
+Kind = Literal["uploads", "computations", "wrong tokens", "listeners"]
 _NETWORK_OF_A_CLIENT = 64
 """Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
 it."""
@@ -38,7 +38,7 @@ def make_limiter() -> MovingWindowRateLimiter:
 def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> None:
     """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded.
 
-    ``times`` as much is allowed as the settings say.
+    ``times`` as much is allowed as the settings say; of listeners, for whom they say nothing, ``times`` a day.
     """
     item = _item(request.app.state.settings, kind, times)
     if not _limiter(request).hit(item, kind, who):
@@ -98,4 +98,6 @@ def _limiter(request: Request) -> MovingWindowRateLimiter:
 def _item(settings: Settings, kind: Kind, times: int) -> RateLimitItem:
     if kind == "computations":
         return RateLimitItemPerMinute(times * settings.computations_per_minute)
+    if kind == "listeners":
+        return RateLimitItemPerDay(times)
     return RateLimitItemPerHour(times * (settings.uploads_per_hour if kind == "uploads" else settings.logins_per_hour))

@@ -8,6 +8,8 @@ all codecs have all cells, as here, points and mean ranks give one order: mean r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +19,47 @@ from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 Places = NDArray[np.int64]
 
 
-def places(values: Floats, *, higher_is_better: bool = True) -> Floats:
-    """Rank along the last axis, 1 being the best; equal values share the mean of their ranks. No value is NaN."""
+def places(values: Floats, votes: Floats | None = None, *, higher_is_better: bool = True) -> Floats:
+    """Rank along the last axis, 1 being the best; equal values share the mean of their ranks. No value is NaN.
+
+    ``votes``, shape ``(codecs,)``, is how much each codec counts as one that others beat, alike without it: the rank is
+    that of a field of as many codecs with these shares, so that near copies of one codec move nobody.
+    """
     from scipy.stats import rankdata
 
-    signed = -values if higher_is_better else values
-    return np.asarray(rankdata(np.round(signed, 12), axis=-1), dtype=np.float64)
+    signed = np.round(-values if higher_is_better else values, 12)
+    count = signed.shape[-1]
+    if votes is None or count == 1:
+        return np.asarray(rankdata(signed, axis=-1), dtype=np.float64)
+    order, place = np.argsort(signed, axis=-1), np.arange(count)
+    ranked, summed = np.take_along_axis(signed, order, -1), np.cumsum(votes[order], axis=-1)
+    ends = np.ones(signed.shape, np.bool_)  # of equal ones the last
+    ends[..., :-1] = ranked[..., 1:] != ranked[..., :-1]
+    begins = np.roll(ends, 1, axis=-1)
+    first = np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    last = np.minimum.accumulate(np.where(ends, place, count - 1)[..., ::-1], axis=-1)[..., ::-1]
+    upto = np.take_along_axis(summed, last, -1)
+    ahead = np.where(first > 0, np.take_along_axis(summed, np.maximum(first - 1, 0), -1), 0.0)
+    own = (upto - ahead) / (last - first + 1)  # the mean of equal ones, so that they stay equal
+    found = np.empty(signed.shape)
+    np.put_along_axis(found, order, 1 + (count - 1) * (ahead + (upto - ahead - own) / 2) / (votes.sum() - own), -1)
+    return found
+
+
+def exact_shares(values: Floats, votes: Sequence[Fraction], *, higher_is_better: bool = True) -> list[Fraction]:
+    """Return the share of the others that each codec of shape ``(codecs,)`` beats, as :func:`borda`, in fractions."""
+    signed = np.round(values if higher_is_better else -values, 12).tolist()
+    total, behind = sum(votes, Fraction()), Fraction()
+    found = [Fraction(1)] * len(signed)
+    for _, equal in groupby(sorted(range(len(signed)), key=signed.__getitem__), key=signed.__getitem__):
+        together = list(equal)
+        theirs = sum((votes[place] for place in together), Fraction())
+        own = theirs / len(together)
+        for place in together:
+            if total != own:
+                found[place] = (behind + (theirs - own) / 2) / (total - own)
+        behind += theirs
+    return found
 
 
 def borda(ranks: Floats) -> Floats:

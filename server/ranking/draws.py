@@ -6,8 +6,10 @@ behind, and applications are drawn from their intervals instead, each by itself,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -15,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.statistics.bootstrap import SEED, drawn_counts, random_stream
 from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
-from codec_superb.server.ranking.aggregation import borda, places
+from codec_superb.server.ranking.aggregation import borda, exact_shares, places
 from codec_superb.server.ranking.bradley_terry import abilities, win_counts
 from codec_superb.server.ranking.caches import RankingCaches
 from codec_superb.server.ranking.clips import ClipValues, clip_values, same_clips, score_draws
@@ -52,6 +54,8 @@ class Drawn:
     """Of each cell, shape ``(codecs,)``."""
     shares: Mapping[str, Floats]
     """Of each aspect over the draws, shape ``(draws, codecs)``."""
+    exact: tuple[Mapping[str, Fraction], ...]
+    """Share of the others that each codec beats, by aspect."""
     by_clips: frozenset[int]
     """Positions of the codecs that were resampled clip by clip."""
     model: Abilities | None
@@ -59,7 +63,8 @@ class Drawn:
 
 def drawn(session: Session, found: Field, kept: RankingCaches) -> Drawn:
     """Draw for a field of at least one codec."""
-    ranks = tuple(places(cell.values, higher_is_better=cell.higher_is_better) for cell in found.cells)
+    votes = np.array([float(each) for each in found.votes])
+    ranks = tuple(places(cell.values, votes, higher_is_better=cell.higher_is_better) for cell in found.cells)
     leading = _leading(found, ranks)
     clips = [_clips_of(session, found, cell, leading, kept) for cell in found.cells]
     noise = _noise(found)
@@ -69,11 +74,22 @@ def drawn(session: Session, found: Field, kept: RankingCaches) -> Drawn:
         values, resampled = _draws(cell, noise[:, number], leading, rows)
         if _scored(cell):
             whole &= resampled
-        shares.setdefault(cell.aspect, []).append(borda(places(values, higher_is_better=cell.higher_is_better)))
+        shares.setdefault(cell.aspect, []).append(borda(places(values, votes, higher_is_better=cell.higher_is_better)))
     means = {aspect: np.mean(parts, axis=0).astype(np.float32) for aspect, parts in shares.items()}
     if not any(_scored(cell) for cell in found.cells):
         whole = set()
-    return Drawn(ranks, means, frozenset(whole), _model(found, leading, clips))
+    return Drawn(ranks, means, _exact_shares(found), frozenset(whole), _model(found, leading, clips))
+
+
+def _exact_shares(found: Field) -> tuple[Mapping[str, Fraction], ...]:
+    """Return the share of the others that each codec beats, by aspect: the mean over its cells."""
+    cells = Counter(cell.aspect for cell in found.cells)
+    sums: list[dict[str, Fraction]] = [dict.fromkeys(cells, Fraction()) for _ in found.entries]
+    for cell in found.cells:
+        shares = exact_shares(cell.values, found.votes, higher_is_better=cell.higher_is_better)
+        for own, share in zip(sums, shares, strict=True):
+            own[cell.aspect] += share / cells[cell.aspect]
+    return tuple(sums)
 
 
 def _scored(cell: Cell) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -44,6 +46,8 @@ class Field:
     rates: Sequence[float]
     """Kbps of each over all of its clips; NaN where it is not known."""
     cells: tuple[Cell, ...]
+    votes: tuple[Fraction, ...]
+    """How much each counts as one that others beat: all self-reported ones of an account together as one codec."""
     datasets: Mapping[str, tuple[str, ...]]
     """What each aspect rests on."""
     unranked: tuple[UnrankedCodec, ...]
@@ -69,7 +73,9 @@ def field(snapshot: Snapshot, source: RankingSource, band: str, aspects: Sequenc
     entries = tuple(entry for entry, _ in chosen)
     cells = [cell for name in aspects for cell in _cells(snapshot, source, name, ranked[name], entries)]
     datasets = {name: found.datasets for name, found in ranked.items()}
-    return Field(entries, [rate for _, rate in chosen], tuple(cells), datasets, tuple(unranked))
+    senders = Counter(entry.sender for entry in entries)
+    votes = tuple(Fraction(1, senders[entry.sender]) for entry in entries)
+    return Field(entries, [rate for _, rate in chosen], tuple(cells), votes, datasets, tuple(unranked))
 
 
 def _ranked(snapshot: Snapshot, source: RankingSource, aspect: str) -> Ranked:

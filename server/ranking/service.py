@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -53,7 +53,7 @@ def ranking(session: Session, snapshot: Snapshot, choice: Choice, kept: RankingC
         sample: Drawn = kept.drawn.get(key, lambda: kept.in_turn(partial(drawn, session, found, kept)))
         model = sample.model
         codecs = _rows(found, sample, choice.used)
-        turning, said = _turn(found, sample, choice.used)
+        turning, said = _turn(found, sample.exact, choice.used)
     return RankingAnswer(
         revision=snapshot.revision,
         source=choice.source,
@@ -116,9 +116,10 @@ def _range(ranges: tuple[Places, Places, Places], place: int) -> Range:
     return Range(*(int(part[place]) for part in ranges))
 
 
-def _turn(found: Field, sample: Drawn, weights: Mapping[str, float]) -> tuple[TurningPoint | None, str]:
+def _turn(
+    found: Field, shares: Sequence[Mapping[str, Fraction]], weights: Mapping[str, float]
+) -> tuple[TurningPoint | None, str]:
     """Find the smallest change that makes another codec the first, and say it."""
-    shares = _exact_shares(found, sample)
     exact = {name: fraction(weight) for name, weight in weights.items()}
     reached = points(shares, exact)
     highest = max(reached)
@@ -137,20 +138,3 @@ def _turn(found: Field, sample: Drawn, weights: Mapping[str, float]) -> tuple[Tu
     )
     said = f"{first[0]} is first, unless the weight of “{ASPECTS[turned.aspect].label}” {moved}: then {other.title} is."
     return TurningPoint(turned.aspect, float(now), weight, other.codec, other.title), said
-
-
-def _exact_shares(found: Field, sample: Drawn) -> list[dict[str, Fraction]]:
-    """Return the share of the others that each codec beats, by aspect: ranks are whole or halves."""
-    count = len(found.entries)
-    sums: list[dict[str, int]] = [{} for _ in range(count)]
-    cells: dict[str, int] = {}
-    for cell, ranks in zip(found.cells, sample.ranks, strict=True):
-        cells[cell.aspect] = cells.get(cell.aspect, 0) + 1
-        for own, doubled in zip(sums, np.rint(2 * ranks).astype(int).tolist(), strict=True):
-            own[cell.aspect] = own.get(cell.aspect, 0) + doubled
-    if count == 1:
-        return [dict.fromkeys(cells, Fraction(1))]
-    return [
-        {name: (count - Fraction(doubled, 2 * cells[name])) / (count - 1) for name, doubled in own.items()}
-        for own in sums
-    ]

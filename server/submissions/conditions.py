@@ -58,7 +58,8 @@ def _rows(submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
     applications = stored_applications(card.name, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
-    return [ConditionResult(result, info, word_errors(result, applications)) for result in results]
+    source = submission.status if submission.status == "verified" else f"{submission.status} by {submission.sender}"
+    return [ConditionResult(result, info, word_errors(result, applications), source) for result in results]
 
 
 def _clips(document: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:

@@ -93,7 +93,7 @@ def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:
 def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Listened:
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
     result = board_row(entry, category, dataset, None, "").result
-    return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender) for row in rows)
+    return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows)
 
 
 def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:

@@ -27,6 +27,7 @@ from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.keys import find as find_key
+from codec_superb.server.verification.run_again import not_run_again
 
 AHEAD = timedelta(days=1)
 """By how much a maintainer's clock may be ahead."""
@@ -88,17 +89,8 @@ def not_compared(session: Session, submission: Submission) -> list[str]:
 
     Empty without one: what the maintainers ran themselves is theirs. ``submission`` is one with its document.
     """
-    agreeing = (row for row in attestations_of(session, submission.id) if row.agrees)
-    if (newest := next(agreeing, None)) is None:
-        return []
-    statement = newest.document["statement"]
-    return [
-        f"{probe['probe']} on {dataset['name']}"
-        for dataset in submission.document["datasets"]
-        for probe in dataset.get("probes", [])
-        if probe["probe"] not in statement["compared"]
-        or any(line.startswith(f"{dataset['name']}, {probe['probe']}: ") for line in statement["left_out"])
-    ]
+    found = not_run_again(session, {submission.id: submission.document["datasets"]}).get(submission.id, ())
+    return [f"{probe} on {dataset}" for dataset, probe in found]
 
 
 def public_attestation(session: Session, sha256: str) -> Row | None:

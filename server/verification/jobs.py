@@ -121,7 +121,7 @@ def finish(session: Session, job: VerificationJob, worker: str, outcome: Outcome
 
     To be called in the transaction that stores what the outcome changes, before it.
     """
-    done = {"state": "done", "finished": now(), "outcome": outcome, "message": message[:MESSAGE_LIMIT]}
+    done = {"state": "done", "finished": now(), "outcome": outcome, "message": _kept(message)}
     return _changed(session, _own(job, worker).values(done))
 
 
@@ -174,11 +174,16 @@ def _take_from_the_silent(session: Session) -> None:
 
 
 def _after_failure(attempts: int, message: str) -> dict[str, Any]:
-    text = message[:MESSAGE_LIMIT]
+    text = _kept(message)
     if attempts >= ATTEMPTS:
         return {"state": "failed", "finished": now(), "message": f"given up after {ATTEMPTS} attempts: {text}"}
     until = now() + PAUSES[attempts - 1] if attempts else None  # a silent worker has paused already
     return {"state": "queued", "worker": "", "heartbeat": until, "message": text}
+
+
+def _kept(message: str) -> str:
+    """Cut a message; an error of a codec may hold the character 0, which PostgreSQL refuses."""
+    return message[:MESSAGE_LIMIT].replace("\0", "\ufffd")
 
 
 def _own(job: VerificationJob, worker: str) -> Update:

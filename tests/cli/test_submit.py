@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+import requests
 import uvicorn
 from support.pipeline.stats import draw_rows, ok
 from support.server.ingest import CLIPS, categories, drawn, make_file, register, token_of
 
 from codec_superb.cli.main import call
-from codec_superb.cli.uploading import ServerUnreachable, UploadResult, send
+from codec_superb.cli.uploading import ServerUnreachable, UploadResult, _retry_after, send
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
@@ -215,16 +216,30 @@ def moody() -> Iterator[str]:
     server.server_close()
 
 
+RECEIPT: dict[str, Any] = {"codec": "x", "version": 1, "status": "self-reported", "url": ""}
+"""What every leaderboard says of a file that it takes."""
+
+
 class TestRetries:
     """What may pass is tried again."""
+
+    def test_no_server_writes_to_the_terminal(self, moody: str, tmp_path: Path) -> None:
+        """Control characters, lone surrogates and turned text of an answer are marks; no server is waited for days."""
+        evil = {"detail": "\x1b]0;t\x07 \ud800\u202e", "problems": [{"path": "\x1b[2J", "got": ["\x9b2J"]}]}
+        _Moody.answers[:] = [(422, {}, evil)]
+        found = send(packed(tmp_path, "evil_16k"), moody, None).answer
+        assert found == {"detail": "�]0;t� ��", "problems": [{"path": "�[2J", "got": ["�2J"]}]}
+        answer = requests.Response()
+        answer.headers["Retry-After"] = "9" * 400
+        assert _retry_after(answer) == 3600
 
     def test_until_it_is_there(self, moody: str, tmp_path: Path) -> None:
         """A lost connection, a busy server, a used-up limit: the whole file is sent each time, from its beginning."""
         file = packed(tmp_path, "again_16k")
-        _Moody.answers[:] = [None, (503, {}, {}), (429, {"Retry-After": "0"}, {}), (201, {}, {"id": "x"})]
+        _Moody.answers[:] = [None, (503, {}, {}), (429, {"Retry-After": "0"}, {}), (201, {}, RECEIPT)]
         said: list[str] = []
         sent = send(file, moody, None, first_pause=0.01, say=said.append)
-        assert (sent.status, sent.answer) == (201, {"id": "x"})
+        assert (sent.status, sent.answer) == (201, RECEIPT)
         assert _Moody.seen == [file.read_bytes()] * 4
         assert len(said) == 3
         assert "attempt 2 of 8" in said[0]
@@ -232,8 +247,8 @@ class TestRetries:
 
     def test_an_answer_that_breaks_off(self, moody: str, tmp_path: Path) -> None:
         """The server died between the head of its answer and the body: nobody knows what it kept, so ask again."""
-        _Moody.answers[:] = [(201, {"Content-Length": "217"}, {}), (200, {}, {"id": "x"})]
-        assert send(packed(tmp_path, "half_16k"), moody, None, first_pause=0.01) == UploadResult(200, {"id": "x"})
+        _Moody.answers[:] = [(201, {"Content-Length": "217"}, {}), (200, {}, RECEIPT)]
+        assert send(packed(tmp_path, "half_16k"), moody, None, first_pause=0.01) == UploadResult(200, RECEIPT)
 
     def test_not_for_ever(self, moody: str, tmp_path: Path) -> None:
         """After the last attempt it says why."""
@@ -252,6 +267,10 @@ class TestRetries:
             ((302, {"Location": "https://elsewhere.example/"}, {}), "elsewhere.example"),
             ((200, {}, None), "expected a leaderboard"),
             ((200, {}, [1]), "expected a leaderboard"),
+            ((201, {}, {"codec": "x", "notes": 7}), "expected a leaderboard"),
+            ((422, {}, {"detail": "no", "problems": {"a": 1}}), "expected a leaderboard"),
+            ((422, {}, {"detail": 10**400}), "expected a leaderboard"),
+            ((200, {}, RECEIPT | {"reason": "x" * 5_000_000}), "expected a leaderboard"),
         ],
     )
     def test_what_is_no_leaderboard(self, moody: str, tmp_path: Path, answer: Any, words: str) -> None:
@@ -297,7 +316,7 @@ class TestRetries:
         self, moody: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:  # fmt: skip
         """It is known and on no board: exit 3, with what to do."""
-        _Moody.answers[:] = [(200, {}, {"status": "withdrawn", "codec": "gone_16k", "reason": "by mistake"})]
+        _Moody.answers[:] = [(200, {}, RECEIPT | {"status": "withdrawn", "reason": "by mistake"})]
         assert call(["submit", str(packed(tmp_path, "gone_16k")), "--server", moody]) == 3
         assert "sent before and withdrawn: by mistake; ask a maintainer" in capsys.readouterr().out
 

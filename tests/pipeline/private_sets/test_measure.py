@@ -36,7 +36,7 @@ def test_rows_come_back_and_nothing_stays(tmp_path: Path) -> None:
     def run(committed: str = facts.commitment, kbps: float = 16.0) -> str:
         rows = private_rows(
             card.model_copy(update={"nominal_kbps": kbps}), spec, salt=facts.salt, committed=committed,
-            scratch=scratch, categories=("audio",), device="cpu", workers=1,
+            scratch=scratch, categories=("audio",), clip_seconds=600, device="cpu", workers=1,
         )  # fmt: skip
         assert [row.status for row in rows] == ["ok", "ok", "ok", "failed"]
         assert rows[0].metrics.keys() == {"stft", "mel"}
@@ -51,6 +51,19 @@ def test_rows_come_back_and_nothing_stays(tmp_path: Path) -> None:
     assert list(scratch.glob("run-*")) == []
 
 
+def test_a_codec_without_an_answer_ends_the_run(tmp_path: Path) -> None:
+    """Its worker says that it lives: without a limit everybody's jobs would wait for it."""
+    clips = tmp_path / "clips" / "audio"
+    clips.mkdir(parents=True)
+    soundfile.write(clips / f"{CANARY}.wav", 0.1 * np.random.default_rng(0).normal(size=8000), 16000)
+    facts = private_facts(str(clips.parent))
+    with pytest.raises(PrivateRunFailed, match="a stage could not go on"):
+        private_rows(
+            registry.card("opus_16k"), str(clips.parent), salt=facts.salt, committed=facts.commitment,
+            scratch=tmp_path / "scratch", categories=("audio",), clip_seconds=1e-6, device="cpu", workers=1,
+        )  # fmt: skip
+
+
 @given(st.sampled_from([DatasetError, MissingDependency, PipelineError, OSError, RuntimeError, ValueError]), st.text())
 def test_no_word_of_an_error_goes_further(kind: type[Exception], words: str) -> None:
     """What is said depends on the class alone."""
@@ -62,7 +75,7 @@ def test_an_error_does_not_carry_the_first_one_along(tmp_path: Path) -> None:
     with pytest.raises(PrivateRunFailed, match="the dataset cannot be opened on this machine") as caught:
         private_rows(
             registry.card("opus_16k"), f"/{CANARY}/nowhere", salt="", committed="", scratch=tmp_path,
-            categories=("audio",),
+            categories=("audio",), clip_seconds=600,
         )  # fmt: skip
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None

@@ -57,6 +57,17 @@ def test_a_good_submission_is_admitted(packed: OpenedSubmission) -> None:
         assert (findings.problems, findings.notes) == ([], [])
 
 
+def test_names_of_people_and_custom_datasets_keep_to_a_line(packed: OpenedSubmission) -> None:
+    """They stand in lists of everybody: no stacked marks, unseen letters or second line, and a hundred characters."""
+    (entry,) = packed.submission.datasets
+    for text in ("a" + 5 * "\u0301", "x" * 101, "a\nb", "\u3164", "mini\u200b"):
+        problem = one(asked(packed, submitter=Submitter(name=text)))
+        assert problem.path == "submission.json: submitter.name"
+        problem = one(asked(packed, kind="custom", datasets=(entry.model_copy(update={"title": text}),)))
+        assert problem.path == "submission.json: datasets.0.title"
+    assert one(asked(packed, card={"title": "two\nlines"})).path == f"{CARD}.title"
+
+
 def test_custom_datasets_are_admitted_whatever_is_known(packed: OpenedSubmission) -> None:
     """A custom dataset is not looked up by its name; everything else is required of it too."""
     assert asked(packed, kind="custom", known=lambda _name: None).problems == []
@@ -289,7 +300,7 @@ def test_hidden_letters_are_refused_wherever_they_stand(packed: OpenedSubmission
 
 def test_lines_and_letters_of_all_languages_are_text(packed: OpenedSubmission) -> None:
     """Line ends, tabs, accents, Arabic and emoji are no control characters."""
-    assert asked(packed, card={"title": "é\n\t\rمرحبا 🎵"}).problems == []
+    assert asked(packed, card={"standard": "é\n\t\rمرحبا 🎵"}).problems == []
 
 
 def test_texts_end(packed: OpenedSubmission) -> None:

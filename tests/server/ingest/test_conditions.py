@@ -80,7 +80,7 @@ def test_versions_follow_each_other_under_one_condition(service: Service, tmp_pa
     codec = "opus_24k"
     order = [None, LOSSES[0], None, LOSSES[0]]
     sent = [
-        service.send(_file(tmp_path / str(number), condition, 0.1 * number, codec)).json()
+        service.send(_file(tmp_path / str(number), condition, -0.1 * number, codec)).json()
         for number, condition in enumerate(order)
     ]
     page = service.client.get(f"/codecs/{codec}").text
@@ -102,6 +102,22 @@ def test_clean_values_of_other_clips_do_not_stand_beside(service: Service, tmp_p
     section = page.partition('<h2 id="conditions-title">')[2].partition("</details>\n</section>")[0]
     assert "loss:5" in section
     assert "<td>clean</td>" not in section
+
+
+def test_nobody_replaces_the_results_of_another_under_a_condition(service: Service, tmp_path: Path) -> None:
+    """Under a name of the catalogue they wait, and so does what survives damage better than none; pages say by whom."""
+    codec, get = "opus_48k", service.client.get
+    assert service.send(_file(tmp_path / "1", None, 0.0, codec)).json()["status"] == "self-reported"
+    assert service.send(_file(tmp_path / "2", LOSSES[0], -0.2, codec)).json()["status"] == "self-reported"
+    assert "results self-reported by ann" in get(f"/codecs/{codec}").text
+    other = service.send(_file(tmp_path / "3", LOSSES[0], -0.1, codec), account="bob").json()
+    assert [each["kind"] for each in other["warnings"] if each["holds"]] == ["name"]
+    better = service.send(_file(tmp_path / "4", LOSSES[1], 0.3, codec), account="carol").json()
+    assert (other["status"], better["status"]) == ("held", "held")
+    assert {each["kind"] for each in better["warnings"] if each["holds"]} == {"condition"}
+    shown = get(f"/codecs/{codec}").text
+    assert "bob" not in shown
+    assert "carol" not in shown
 
 
 @pytest.mark.sample(2)

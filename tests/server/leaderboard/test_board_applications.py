@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from fastapi import FastAPI
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 from support.server.compare import running_board
 
 from codec_superb.metrics.table import Category
+from codec_superb.server.database.models import Attestation
+from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.schemas import BoardAnswer
 from codec_superb.server.settings import Settings
 
@@ -185,3 +189,35 @@ class TestPages:
             assert f'id="{key}"' in page
         assert "ranked among equals alone" in page
         assert "Of published tables alone" in page
+
+
+def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI, database: Database) -> None:
+    """A figure that the attestation leaves out is shown as such, counts for its account, and is no verified one."""
+
+    def eer(value: float, sha256: str) -> Probed:
+        return Probed("asv_eer_pct", value, 1.0, backend="resemblyzer", sha256=sha256)
+
+    with database.transaction(write=True) as session:
+        for codec, kbps in (("opus_6k", 6), ("opus_12k", 12), ("opus_16k", 16)):
+            identity = make_submission(
+                session, codec, kbps, status="verified", owner="ann", applications=[wer(8.0), eer(0.1, "ab" * 32)]
+            )
+            statement = {"compared": ["bits", "asr", "asv"], "left_out": ["mini, asv: its numbers need all clips"]}
+            session.add(
+                Attestation(
+                    submission_id=identity, fingerprint="f" * 64, sha256=hashlib.sha256(codec.encode()).hexdigest(),
+                    agrees=True, document={"statement": statement},
+                )
+            )  # fmt: skip
+        for owner, codec in (("bob", "mp3_32k"), ("carol", "mp3_64k")):
+            make_submission(session, codec, 32, owner=owner, applications=[eer(2.0, "cd" * 32)])
+    app.state.board.refresh()
+    verified = rows(client, "source=verified&metric=asv_eer_pct")
+    assert all("asv_eer_pct" not in row["applications"] and not row["rank"] for row in verified.values())
+    assert all(row["rank"] for row in rows(client, f"source=verified&{WER}").values())
+    everybody = rows(client, "source=runs&metric=asv_eer_pct")
+    assert {codec for codec, row in everybody.items() if row["rank"]} == {"mp3_32k", "mp3_64k"}
+    told = {key: found["run_again"] for key, found in everybody["opus_6k"]["applications"].items()}
+    assert told == {"asr_wer_pct": True, "asv_eer_pct": False}
+    page = client.get("/?source=runs&metric=asv_eer_pct", headers=HTML).text
+    assert page.count("resemblyzer; not run again") == 3

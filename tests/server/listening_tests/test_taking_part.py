@@ -21,6 +21,7 @@ from codec_superb.server.database.models import now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict
 from codec_superb.server.listening_tests import service
+from codec_superb.server.listening_tests.definition import Definition
 from codec_superb.server.listening_tests.service import advance, answer, found, progress, start
 
 
@@ -236,17 +237,18 @@ def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database:
 
 @pytest.mark.sample(4, among="taking part in a listening test")
 def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
-    """An address begins as often an hour as it may upload, each test by itself; the refusal says when it may again."""
+    """At one address as many begin a day as the test takes, five where it says nothing; each test counts by itself."""
     with database.transaction(write=True) as session:
-        test, other = (add_test(session, "acr", clips=1) for _ in range(2))
-    codes = []
-    for _ in range(61):
-        client.cookies.clear()
-        codes.append(client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False))
-    assert [code.status_code for code in codes] == [303] * 60 + [429]
-    assert "begin a test" in codes[-1].json()["detail"]
-    assert int(codes[-1].headers["retry-after"]) > 0
-    assert client.post(f"/listening/{other}/start", data={"x": ""}, follow_redirects=False).status_code == 303
+        usual = add_test(session, "acr", clips=1, per_address=Definition.model_fields["per_address"].default)
+        laboratory = add_test(session, "acr", clips=1, per_address=7)
+    for test, most in ((usual, 5), (laboratory, 7)):
+        answers = []
+        for _ in range(most + 1):
+            client.cookies.clear()
+            answers.append(client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False))
+        assert [each.status_code for each in answers] == [303] * most + [429]
+        assert f"at most {most} people a day" in answers[-1].json()["detail"]
+        assert 80_000 < int(answers[-1].headers["retry-after"]) <= 86_400
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

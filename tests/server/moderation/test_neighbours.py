@@ -27,7 +27,7 @@ def test_the_band_and_the_family_are_enough(database: Database, monkeypatch: pyt
     monkeypatch.setattr(neighbours, "_MOST_NAMED", named)
     monkeypatch.setattr(neighbours, "CROWD", 1)  # no more are asked than these
     with database.transaction(write=True) as session:
-        mine = make_submission(session, "opus_12k", 12.0)
+        mine = make_submission(session, "opus_12k", 12.0, owner="me")
         make_submission(session, "opus_64k", 64.0)
         make_submission(session, "aac_16k", 16.0)
         make_submission(session, "aac_128k", 128.0)

@@ -143,6 +143,16 @@ def test_too_good_for_its_bitrate(database: Database, count: int, score: float, 
     assert {found["kind"]: found["holds"] for found in warned(database, score=score)} == kinds
 
 
+def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
+    """Each step of an account lies less than a tenth above the one before; the first above all others is looked at."""
+    for number in range(10):
+        publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number)
+    publish(database, "step1", 12.0, 0.78, owner="climber")
+    publish(database, "step2", 12.0, 0.79, owner="climber")
+    assert "too good" in {found["kind"] for found in warned(database, "step3", score=0.87, owner="climber")}
+    assert "too good" not in {found["kind"] for found in warned(database, "honest", score=0.87, owner="another")}
+
+
 def test_too_good_where_nobody_is(database: Database) -> None:
     """At an empty bitrate the next ten above are asked: who beats them all with fewer bits is looked at first."""
     for number in range(10):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from operator import eq, lt
 from threading import Event, Semaphore
 
 import numpy as np
@@ -15,7 +16,7 @@ from support.profile import examples
 from support.timing import wait_for
 
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.ranking.aggregation import borda, places, rank_ranges, weighted
+from codec_superb.server.ranking.aggregation import borda, exact_shares, places, rank_ranges, weighted
 from codec_superb.server.ranking.bands import BANDS, band_of, holm
 from codec_superb.server.ranking.bradley_terry import abilities, win_counts
 from codec_superb.server.ranking.caches import WAITING, RankingCaches
@@ -95,6 +96,25 @@ class TestAggregation:
         by_points = weighted([borda(row) for row in ranks], aspects, {"a": 0.3, "b": 2.0})
         assert borda(mean) == pytest.approx(by_points)
         assert by_points[1] >= by_points[0] - 1e-12
+
+    @examples(40)
+    @given(SCORES, st.lists(st.integers(1, 4), min_size=20, max_size=20))
+    def test_votes_are_shares_of_what_is_beaten(self, scores: np.ndarray, senders: list[int]) -> None:
+        """In fractions as in floats, with ties; of a codec alone 1, and with equal votes the ranks of every day."""
+        senders = senders[: scores.shape[1]]
+        votes = [Fraction(1, senders.count(sender)) for sender in senders]
+        exact = [float(share) for share in exact_shares(scores[0], votes)]
+        assert borda(places(scores, np.array(votes, float)))[0] == pytest.approx(exact)
+        by_hand = []
+        for one in scores[0]:
+            below, equal = (
+                [vote for vote, other in zip(votes, scores[0], strict=True) if fits(other, one)] for fits in (lt, eq)
+            )
+            own = sum(equal) / len(equal)
+            by_hand.append((sum(below) + (sum(equal) - own) / 2) / (sum(votes) - own))
+        assert exact == pytest.approx([float(share) for share in by_hand])
+        assert places(scores, np.ones(scores.shape[1])) == pytest.approx(places(scores))
+        assert exact_shares(np.array([0.5]), [Fraction(1)]) == [1]
 
     def test_ranges_hold_the_rank_and_what_the_draws_say(self) -> None:
         """Two that change places in a quarter of the draws share a range; the third is certain."""

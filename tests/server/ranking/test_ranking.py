@@ -108,11 +108,14 @@ class TestRanking:
     def test_ranks_points_and_abilities_agree_where_all_is_clear(self, board: TestClient) -> None:
         """Six codecs share everything; twins share a rank; each who takes no part has a reason."""
         found = ranking(board)
-        order = [(row["codec"], row["rank"]["rank"], row["mean_rank"], row["points"]) for row in found["codecs"]]
-        assert order == [
-            ("twin_a", 1, 1.5, 0.9), ("twin_b", 1, 1.5, 0.9), ("clear_best", 3, 3.0, 0.6),
-            ("clear_second", 4, 4.0, 0.4), ("just_above", 5, 5.0, pytest.approx(0.2)), ("alone", 6, 6.0, 0.0),
-        ]  # fmt: skip
+        # two verified ones count as one each, the four of an account as a quarter
+        shares = {
+            "twin_a": 1 - 0.3125 / 2.375, "twin_b": 1 - 0.3125 / 2.375, "clear_best": 0.75 / 2,
+            "clear_second": 0.5 / 2.75, "just_above": 0.25 / 2.75, "alone": 0.0,
+        }  # fmt: skip
+        assert {row["codec"]: row["points"] for row in found["codecs"]} == pytest.approx(shares)
+        assert [row["mean_rank"] for row in found["codecs"]] == pytest.approx([6 - 5 * own for own in shares.values()])
+        assert [row["rank"]["rank"] for row in found["codecs"]] == [1, 1, 3, 4, 5, 6]
         abilities = [row["ability"] for row in found["codecs"]]
         assert abilities == sorted(abilities, reverse=True)
         assert abilities[0] == pytest.approx(abilities[1])
@@ -156,6 +159,22 @@ class TestRanking:
         assert ranking(client, f"?music={turn['weight'] - 0.002}")["codecs"][0]["codec"] == "speaker"
         assert ranking(client)["codecs"][0]["by_clips"] is False  # no clip rows: drawn from intervals
         assert ranking(client)["codecs"][0]["ability"] is None
+
+    def test_near_copies_of_one_account_move_nobody(self, client: TestClient, database: Database) -> None:
+        """Thirty codecs between two others in one aspect, and below both elsewhere, count as one."""
+        with database.transaction(write=True) as session:
+            make_submission(session, "first", 10.0, {"speech": 0.6, "audio": 0.7, "music": 0.7}, owner="ann")
+            make_submission(session, "second", 11.0, {"speech": 0.8, "audio": 0.6, "music": 0.6}, owner="bob")
+            for number in range(30):
+                shift = number * 1e-4
+                scores = {"speech": 0.7 + shift, "audio": 0.55 + shift, "music": 0.4 + shift}
+                make_submission(session, f"copy_{number}", 12.0, scores, owner="carol")
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        found = ranking(client, "?speech=0.9")
+        assert [each["codec"] for each in found["codecs"][:2]] == ["first", "second"]
+        assert found["codecs"][0]["points"] == pytest.approx(2 / 2.9)
+        assert found["codecs"][1]["points"] == pytest.approx(1.9 / 2.9)
+        assert (found["turn"]["aspect"], found["turn"]["codec"], found["turn"]["weight"]) == ("speech", "second", 1.0)
 
     def test_applications_count_where_they_have_weight(self, client: TestClient, database: Database) -> None:
         """A lower word error rate is better; who was not asked is named with the reason."""

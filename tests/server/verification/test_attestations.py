@@ -168,6 +168,7 @@ def test_nobody_else_can(client: TestClient, database: Database, key: Ed25519Pri
         (400, good | {"signature": "A" * 86 + "=="}),
         (404, json.loads(sign(statement(file_sha256="9" * 64), key).to_json())),
         (400, good | {"more": 1}),
+        (400, json.loads(sign(statement(left_out=("a\0b",)), key).to_json())),  # PostgreSQL would keep and not read it
         (400, {}),
     ]
     for status, data in refused:

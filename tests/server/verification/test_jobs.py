@@ -64,6 +64,16 @@ def test_queued_once(database: Database) -> None:
     assert len(bytes.fromhex(second.nonce)) == 32
 
 
+def test_a_message_of_a_codec_is_kept_whatever_it_holds(database: Database) -> None:
+    """Text that PostgreSQL refuses would cost the job its attempts, and everybody what its worker did."""
+    (number,) = queued(database)
+    with database.transaction(write=True) as session:
+        job = claim(session, "one", kinds=KINDS)
+        assert job is not None
+        assert finish(session, job, "one", "cannot run", "decoder: a\0b")
+    assert stored(database, number).message == "decoder: a\ufffdb"
+
+
 def test_each_job_has_one_worker(database: Database) -> None:
     """Of eight workers that ask at once for five jobs, five get one each, the oldest first."""
     numbers = queued(database, 5)

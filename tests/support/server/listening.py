@@ -47,7 +47,8 @@ def add_test(
     """Store a test of noisy clips, with sounds as the command makes them; return its id."""
     sounds = [noisy_clip(f"mini/clip{number}", length) for number in range(clips)]
     definition = Definition.model_validate({
-        "kind": kind, "title": f"A test by {kind.upper()}", "codecs": list(NOISE), "training": 0, **fields
+        "kind": kind, "title": f"A test by {kind.upper()}", "codecs": list(NOISE), "training": 0,
+        "per_address": 1000, **fields,
     })  # fmt: skip
     found = tuple(sound.clip for sound in sounds)
     settings = TestSettings(**definition.model_dump(), found=found, source="Made by the tests.", seed=1)

@@ -149,7 +149,8 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
         found = row.applications.get(quantity.key)
         if found is None:
             return RankingCell(MISSING, title="not computed")
-        return replace(estimate_cell(found.value, quantity), small=found.model.backend, title=_behind(found, quantity))
+        small = found.model.backend if found.run_again else f"{found.model.backend}; not run again"
+        return replace(estimate_cell(found.value, quantity), small=small, title=_behind(found, quantity))
 
     arrow = "↑" if quantity.higher_is_better else "↓"
     figure = APPLICATION_METRICS[quantity.key].figure

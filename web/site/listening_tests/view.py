@@ -112,6 +112,8 @@ class TestResults:
     state: Literal["draft", "open", "closed"]
     source: str
     """Where the sounds come from."""
+    per_address: int
+    """Most people that began at one address within a day; beyond that nobody knows whether two are one person."""
     clips: Sequence[str]
     credits: Sequence[str]
     """Attribution and licence of the clips."""

@@ -92,9 +92,9 @@ class RankedCodec:
     rank: Range
     """By points."""
     points: float
-    """Weighted share of the other codecs that it beats, 0 to 1."""
+    """Weighted share of the others that it beats, 0 to 1; the self-reported codecs of an account count as one there."""
     mean_rank: float
-    """Weighted mean of its ranks."""
+    """Weighted mean of its ranks, in a field where senders count as for the points."""
     ability: float | None
     """Bradley and Terry's, in log odds, 0 being the mean; None outside the codecs compared clip by clip."""
     ability_rank: Range | None
