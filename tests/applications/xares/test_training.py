@@ -203,7 +203,7 @@ def test_frames_are_computed_once(home: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_rate_rises_in_a_line_and_falls_to_zero(home: Path) -> None:
     """As published: 200 steps of warming up, then linear to 0."""
     training, _ = make_training(home, steps=100, warmup=10, rate=1.0)
-    rates = [module._rate(training.configuration, step) for step in range(100)]
+    rates = [training.configuration.rate_at(step) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert max(rates) == rates[9] == rates[10] == 1.0
     assert rates[55] == pytest.approx(0.5)
