@@ -11,6 +11,7 @@ from pydantic import FiniteFloat
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
+from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.pipeline.aggregates.estimate import draw_figures, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
@@ -20,7 +21,7 @@ from codec_superb.pipeline.aggregates.evidence import (
     paired_evidence_of,
 )
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import Jackknife, numbered
 from codec_superb.pipeline.statistics.paired import Difference, difference_of
