@@ -209,6 +209,10 @@ _ROWS = (
         "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
     ),
     BackendEntry(
+        "codec-disturbed", ("disturbed",), f"{_ROOT}.tokens.disturbed_codec:DisturbedCodec", "",
+        "a run's own codec: which tokens stay when the sound is coded again, shifted or disturbed", model=CODEC,
+    ),
+    BackendEntry(
         "code-embeddings", ("frames",), f"{_ROOT}.embed.codec_encoder:CodeEmbeddings", "",
         "the tokens of a codec as vectors of random tables, for codecs without latents", model=CODEC,
     ),
