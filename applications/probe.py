@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
 _COLLECTION = "collection:"
-PARTS = ("match:", "chance:", "use:")
+PARTS = ("match:", "chance:")
 """What names of counts begin with that are parts of their total; others (``edits:``, ``bits:``) may exceed it."""
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -80,6 +80,10 @@ class CodecEncoder(FrameBackend):
         random = card.weights is not None and card.weights.source == "random"
         path = Path(options.weights) if options.weights else None
         return Model(f"{self.kind}:{card.name}", _digest(card), settings, path, random)
+
+    def entries(self) -> Sequence[int]:
+        """Return the entries of each codebook that is taken."""
+        return (registry.card(self.chosen).codebook_entries or ())[: int(self.options.get("codebooks", 0)) or None]
 
     def sizes(self, codebooks: int) -> dict[str, Setting]:  # noqa: ARG002 -- for codes
         """Return settings that follow from the codec's number of codebooks. Raises ApplicationError."""

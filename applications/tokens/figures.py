@@ -29,8 +29,14 @@ def per_token(evidence: Evidence, weights: Floats, name: str) -> Floats:
     return _ratio(found, weights @ evidence.values["tokens"])
 
 
+def perplexity(evidence: Evidence, weights: Floats, name: str) -> Floats:
+    """Return 2 to the power of bits a token."""
+    found: Floats = 2.0 ** per_token(evidence, weights, name)
+    return found
+
+
 def kbps(evidence: Evidence, weights: Floats, name: str) -> Floats:
-    """Return bits of all clips a second of theirs (the shared field ``seconds``), in kbps."""
+    """Return bits of all clips a second of theirs (``seconds`` of their rows), in kbps."""
     found, _ = _sums(evidence, weights, name)
     return _ratio(found, 1000.0 * (weights @ evidence.values["seconds"]))
 

@@ -55,6 +55,47 @@ _STABILITY = (
 )  # fmt: skip
 
 
+def _rate(key: str, words: str, target: str, name: str, definition: str, unit: str = "bit") -> ProbeMetric:
+    return ProbeMetric(
+        f"tokens_{key}", f"Tokens: {words}", unit, False, 0.0, inf, 3, definition, f"{_FIGURES}:{target}", name
+    )
+
+
+_RATE = (
+    _rate(
+        "entropy_kbps", "entropy-coded bitrate", "kbps", "bits:coded:all",
+        "Bits that an entropy coder takes with an adaptive context model trained on other clips; before it: log2 of "
+        "each codebook's entries.", "kbps",
+    ),
+    _rate(
+        "coded_bits", "entropy-coded bits a token", "per_token", "bits:coded:all",
+        "The same bits over all tokens of all codebooks.",
+    ),
+    _rate(
+        "unigram_bits", "unigram entropy a token", "per_token", "bits:unigram:all",
+        "Empirical entropy of each codebook, averaged over the codebooks; biased low for few tokens.",
+    ),
+    _rate(
+        "after_bits", "entropy given the frame before", "per_token", "bits:after:all",
+        "The same given the codebook's token in the frame before.",
+    ),
+    _rate(
+        "beside_bits", "entropy given the codebook before", "per_token", "bits:beside:all",
+        "The same given the token of the codebook before in the frame.",
+    ),
+    ProbeMetric(
+        "tokens_perplexity", "Tokens: perplexity", "", True, 1.0, inf, 1,
+        "2 to the mean unigram entropy: equally likely entries with the same entropy.", f"{_FIGURES}:perplexity",
+        "bits:unigram:all",
+    ),
+    ProbeMetric(
+        "tokens_use_pct", "Tokens: entries used", "%", True, 0.0, 100.0, 1,
+        "Entries of all codebooks that occur in some clip; the others are dead here.", f"{_FIGURES}:percentage",
+        "use:all", interval=False,
+    ),
+)  # fmt: skip
+
+
 def token_probes() -> tuple[Probe, ...]:
     """Return the rows; the codec of the run itself answers."""
     return (
@@ -74,6 +115,24 @@ def token_probes() -> tuple[Probe, ...]:
             takes=("disturbed",),
             group="tokens",
             primary="tokens_recode_pct",
+            options=OWN,
+        ),
+        Probe(
+            key="tokens_rate",
+            label="Rate of tokens",
+            needs=(),
+            categories=CATEGORIES,
+            shared=(_COUNTS, _TOKENS),
+            sided=(),
+            pairs="counts",
+            metrics=_RATE,
+            version="1",
+            paper="constriction: R. Bamler, arXiv:2201.01741; context mixing: M. Mahoney, 2005",
+            backend="codec-codes",
+            scorer=f"{_HERE}.rate:score",
+            takes=("codes",),
+            group="tokens",
+            primary="tokens_entropy_kbps",
             options=OWN,
         ),
     )

@@ -74,6 +74,9 @@ def paired_evidence_of(
             columns[side][field.name] = np.array([chosen[name].shared[field.name] for name in names])
         for field in probe.sided:
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
+        if probe.pairs == "counts":  # rates a second
+            seconds = {row.clip: row.seconds or 0.0 for row in taking}
+            columns[side]["seconds"] = np.array([seconds[name] for name in names])
     rows_kept = list(kept)
     pairs = [row for row in rows_kept if isinstance(row, PairRow)]
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)

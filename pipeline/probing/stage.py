@@ -85,8 +85,8 @@ class References(NamedTuple):
     """A model's predictions on references."""
 
     answers: PredictionSet
-    fresh: bool
-    """Whether any of them was computed in this call."""
+    fresh: frozenset[str]
+    """Clips of which they were computed in this call."""
 
 
 def probe(
@@ -232,7 +232,7 @@ def _predict_references(
                 stores[made.place.run].record(made.place.clip, digest, made.answer)
             call.progress.advance()
         found = {item.clip: answer for item in items if (answer := known.answer(item)) is not None}
-    return References(split_failures(found), bool(todo))
+    return References(split_failures(found), frozenset(of.place.clip for of in todo if of.place.run < 0))
 
 
 def _foretell(asked: BackendPlan, todo: Sequence[Length[SoundPlace]], call: _Call) -> None:
@@ -289,7 +289,10 @@ def _finish(of: _Scoring) -> None:
     wanted = {row: {**collection_settings(row, collections), **search_settings(row, search)} for row in asked.probes}
     for row in asked.probes:
         wanted[row] |= of.judge.settings(row) if of.judge else {}
-    made = store.made(digest) or (asked.references_only and of.references.fresh)
+    made = store.made(digest)
+    if asked.references_only and of.references.fresh:
+        made = True
+        store.computed |= of.references.fresh & store.clips.keys()
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return
     classes = asked.backend.classes(of.model)
@@ -300,7 +303,7 @@ def _finish(of: _Scoring) -> None:
         answers = answers._replace(collections=collections, judge=of.judge if is_judged(row) else None)
         if row.takes:
             check_dimensions(model.name, answers.sides)
-        results.append(score_run(row, name, items, answers, model, group.trials, classes))
+        results.append(score_run(row, name, items, answers, model, group.trials, classes, asked.backend.entries()))
     ran = {row.key: model.name for row in asked.probes}
     # a second stage may have answered from transcripts that an earlier call made
     ran_here = made or asked.second is not None
