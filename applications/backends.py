@@ -213,6 +213,11 @@ _ROWS = (
         "a run's own codec: which tokens stay when the sound is coded again, shifted or disturbed", model=CODEC,
     ),
     BackendEntry(
+        "codec-contents", ("contents",), f"{_ROOT}.token_contents.labelled_codec:LabelledCodec", "probes",
+        "a run's own codec: its tokens beside the phones (PocketSphinx, aligned) and the pitch of the same frames",
+        packages=("pocketsphinx",), model=CODEC,
+    ),
+    BackendEntry(
         "code-embeddings", ("frames",), f"{_ROOT}.embed.codec_encoder:CodeEmbeddings", "",
         "the tokens of a codec as vectors of random tables, for codecs without latents", model=CODEC,
     ),

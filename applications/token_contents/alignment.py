@@ -7,7 +7,6 @@ that is not said where it is thought to be is worse than none. Boundaries lie on
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,7 +19,7 @@ from codec_superb.applications.asr.whisper_decoding import check_english
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Prediction, Samples, Sound
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.token_contents.labels import Segment
+from codec_superb.applications.token_contents.labels import Segment, words_of
 
 NAME = "pocketsphinx-phones"
 FRAME_S = 0.01
@@ -52,7 +51,8 @@ class PhoneAligner(PocketSphinx):
 
     def _text(self, sound: Sound) -> str:
         check_english(sound.item, self._name)
-        return to_text(self.align(sound.samples, sound.item.text or ""))
+        segments = self.align(sound.samples, sound.item.text or "")
+        return json.dumps([[of.phone, round(of.start, 3), round(of.end, 3)] for of in segments])
 
     def align(self, samples: Samples, text: str) -> list[Segment]:
         """Return the phones of 16 kHz mono ``samples`` in which ``text`` is said. Raises PredictionFailed."""
@@ -62,9 +62,12 @@ class PhoneAligner(PocketSphinx):
         if unknown := [word for word in words if self._decoder.lookup_word(word) is None]:
             raise PredictionFailed(f"the dictionary has no {', '.join(unknown[:3])}")
         pcm = np.clip(np.rint(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
-        for beams in ({}, _WIDE):
-            with suppress(RuntimeError):  # the last frame has no path to the end of the text
-                return _phones(self._made(**beams), " ".join(words), pcm)
+        try:
+            return _phones(self._decoder, " ".join(words), pcm)
+        except RuntimeError:  # the last frame has no path to the end of the text
+            self._decoder = self._made()  # the one that failed stays in the middle of an utterance
+        with suppress(RuntimeError):
+            return _phones(self._made(**_WIDE), " ".join(words), pcm)
         raise PredictionFailed("the transcript fits nowhere into the sound; is it what is said?")
 
     def _made(self, **beams: float) -> Any:
@@ -74,16 +77,13 @@ class PhoneAligner(PocketSphinx):
         )  # fmt: skip
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a transcript as CMUdict spells them; digits stay, and are in no dictionary."""
-    found = re.findall(r"[a-z0-9']+", text.lower().replace("’", "'"))
-    return [word.strip("'") if word.strip("'") != word and word.startswith("'") else word for word in found]
-
-
 def _phones(decoder: Any, text: str, pcm: bytes) -> list[Segment]:
     """Align words, then phones. Raises RuntimeError where no path fits."""
     decoder.set_align_text(text)
     _read(decoder, pcm)
+    # of the second pass nobody may ask: pocketsphinx 5.1.1 ends the process there
+    if decoder.hyp() is None:
+        raise RuntimeError("no path")
     decoder.set_alignment()
     _read(decoder, pcm)
     return [
@@ -98,15 +98,3 @@ def _read(decoder: Any, pcm: bytes) -> None:
     decoder.start_utt()
     decoder.process_raw(pcm, full_utt=True)
     decoder.end_utt()
-    if decoder.hyp() is None:
-        raise RuntimeError("no path")
-
-
-def to_text(segments: Sequence[Segment]) -> str:
-    """Return segments as JSON."""
-    return json.dumps([[of.phone, round(of.start, 3), round(of.end, 3)] for of in segments])
-
-
-def from_text(text: str) -> list[Segment]:
-    """Return what :func:`to_text` wrote."""
-    return [Segment(str(phone), float(start), float(end)) for phone, start, end in json.loads(text)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -45,3 +46,9 @@ def of_pitch(hertz: Floats, hop: float, frames: int, frame_rate: float) -> list[
     near = hertz[places] if hertz.size else np.zeros(frames)
     tones = np.floor(STEPS_AN_OCTAVE * np.log2(np.maximum(near, LOWEST_HZ) / LOWEST_HZ) + 0.5).astype(int)
     return [str(tone) if pitch > 0 else NONE for tone, pitch in zip(tones, near, strict=True)]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a transcript as CMUdict spells them; digits stay, and are in no dictionary."""
+    found = re.findall(r"[a-z0-9']+", text.lower().replace("’", "'"))
+    return [word.strip("'") if word.strip("'") != word and word.startswith("'") else word for word in found]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from codec_superb.applications.errors import MissingLabels
 
 HELD_OUT = 0.2
-"""Share of the seconds that no model sees."""
+"""Share of the clips that no model sees."""
 TELLING = 64
 """Tokens of a clip from which on equal ones are the same sound."""
 
@@ -24,7 +24,7 @@ class TokenClip:
 
     clip: str
     dataset: str
-    """Name of its dataset and the dataset's hash."""
+    """Name of its dataset."""
     cluster: str
     """Opaque id of its speaker or recording; '' for a clip on its own."""
     tokens: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Divided(NamedTuple):
 
 
 def divide(clips: Iterable[TokenClip], share: float = HELD_OUT) -> Divided:
-    """Hold out whole clusters until they have ``share`` of the seconds: the same whatever the order and the codec.
+    """Hold out whole clusters until they have ``share`` of the clips: the same whatever the order and the codec.
 
     Clusters come in the order of a hash of dataset and name. Raises MissingLabels where all clips are one cluster.
     """
@@ -73,14 +73,14 @@ def divide(clips: Iterable[TokenClip], share: float = HELD_OUT) -> Divided:
             f"token models: expected clips of two speakers or recordings at least, got {len(groups)}; nothing could be "
             "held out"
         )
-    # seconds, and no frames: codecs of any frame rate are divided alike
-    total = sum(of.seconds for members in groups.values() for of in members)
-    held, seconds = set[tuple[str, str]](), 0.0
+    # clips, and no frames: codecs of any frame rate are divided alike
+    total = sum(map(len, groups.values()))
+    held, count = set[tuple[str, str]](), 0
     for group in sorted(groups, key=lambda name: hashlib.sha256("\x1f".join(name).encode()).digest()):
-        if seconds >= share * total or len(held) == len(groups) - 1:
+        if count >= share * total or len(held) == len(groups) - 1:
             break
         held.add(group)
-        seconds += sum(of.seconds for of in groups[group])
+        count += len(groups[group])
     return Divided(
         tuple(of for name, members in sorted(groups.items()) if name not in held for of in members),
         tuple(of for name, members in sorted(groups.items()) if name in held for of in members),

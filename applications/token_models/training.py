@@ -55,7 +55,13 @@ class TokenTraining:
     @cached_property
     def key(self) -> str:
         """Return the identity: 16 hexadecimal digits."""
-        said = self.facts | {"configuration": self.configuration.sha256}
+        # tokens stand for the codec that made them
+        said = self.facts | {
+            "configuration": self.configuration.sha256,
+            "codec": "",
+            "codec_sha256": "",
+            "random": False,
+        }
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     @property

@@ -182,7 +182,7 @@ def _clips(source: TokenSource, datasets: Sequence[str], failed: dict[str, str])
                 failed[f"{name}/{clip_id}"] = str(found)
                 continue
             clip = dataset.clip(clip_id)
-            yield TokenClip(clip_id, f"{name} {dataset.manifest_hash}", clip.cluster, found.tokens, found.seconds)
+            yield TokenClip(clip_id, dataset.name, clip.cluster, found.tokens, found.seconds)
 
 
 def _first(failed: Mapping[str, str]) -> str:
