@@ -1,4 +1,4 @@
-"""Probes that a run's own codec answers: opened again, unavailable where it cannot, the same rows whatever is killed."""
+"""Probes that a run's own codec answers: opened again, unavailable where it cannot, the same rows when killed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def runs(made: Path, tmp_path: Path, home: Path) -> Path:  # noqa: ARG001
+def runs(made: Path, tmp_path: Path, home: Path) -> Path:
     """Give a copy of the finished run."""
     return Path(shutil.copytree(made, tmp_path / "runs"))
 
@@ -92,12 +92,10 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
         assert found[figure].n == CLIPS
     assert found["tokens_edits_pct"].resynthesis.value == 0
     noisy, chance = (found[f"tokens_{name}_pct"].resynthesis for name in ("noise_20", "chance"))
-    assert noisy.low is not None and noisy.high is not None and noisy.value is not None
-    assert noisy.low < noisy.value < noisy.high < 100
-    assert chance.value is not None and chance.value > 100 * (1 / COARSE + 1 / FINE) / 2
+    assert (noisy.low or 100) < (noisy.value or 0) < (noisy.high or 0) < 100
+    assert (chance.value or 0) > 100 * (1 / COARSE + 1 / FINE) / 2
     coded = found["tokens_entropy_kbps"]
-    assert coded.reference.value is not None and coded.resynthesis.value is not None
-    assert coded.resynthesis.value < coded.reference.value
+    assert 0 < (coded.resynthesis.value or 0) < (coded.reference.value or 0)
     names = {of.backend for of in run.info().probes.values()}
     assert names == {"codec-disturbed", "codec-codes"}
 
