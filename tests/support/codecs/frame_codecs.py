@@ -1,4 +1,4 @@
-"""Codecs of tokens whose answers are known, given as ``frame_codecs.py:Class``: a token says where a frame's top lies."""
+"""Codecs of tokens whose answers are known, given as ``frame_codecs.py:Class``: where the top of each frame lies."""
 
 from __future__ import annotations
 
