@@ -20,7 +20,7 @@ from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Prediction, Samples, Sound
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.tokens.disturbances import CODINGS, disturbed
-from codec_superb.applications.tokens.matches import Counts, Tokens, matches
+from codec_superb.applications.tokens.matches import Counts, matches
 from codec_superb.base_codec.errors import CodecError, CodingFailed
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.metrics.score import prepare, score_pair
@@ -33,6 +33,8 @@ class Stability(NamedTuple):
     tokens: NDArray[np.int64]
     """Of the sound itself, ``(codebooks, frames)``."""
     counts: Counts
+    bits: int | None = None
+    """Of the first coding; None where they are not counted, and in an answer."""
 
 
 class DisturbedCodec(CodecEncoder):
@@ -64,7 +66,9 @@ class DisturbedCodec(CodecEncoder):
         return to_text(found)
 
 
-def stability(codec: Codec, clip: str, samples: Samples, rate: int, category: Category) -> Stability:
+def stability(
+    codec: Codec, clip: str, samples: Samples, rate: int, category: Category, codings: Sequence[int] = CODINGS
+) -> Stability:
     """Return the tokens of mono ``samples`` at ``rate`` Hz, and counts of those that stay under each disturbance.
 
     Counts are ``match:<disturbance>:<codebook>`` (from 1, or ``all``) and ``edits:<disturbance>``; the drift of metrics
@@ -77,26 +81,28 @@ def stability(codec: Codec, clip: str, samples: Samples, rate: int, category: Ca
     for key, other, later in disturbed(clip, samples, rate, frame):
         counts |= matches(key, tokens, _tokens(codec, codec.encode(other[None], rate)), later)
     if not codec.card.encode_only:
-        counts |= _codings(codec, encoded, tokens, samples, category)
-    return Stability(tokens.astype(np.int64), counts)
+        counts |= _codings(codec, encoded, samples, metrics_for(category), codings)
+    return Stability(tokens.astype(np.int64), counts, encoded.bits)
 
 
-def _codings(codec: Codec, encoded: Encoded, first: Tokens, samples: Samples, category: Category) -> Counts:
-    """Code the decoded sound, over and over; the same tokens once are the same for ever."""
+def _codings(
+    codec: Codec, encoded: Encoded, samples: Samples, drift: Sequence[str], codings: Sequence[int]
+) -> Counts:  # fmt: skip
+    """Code the decoded sound, over and over."""
     rate, counts = encoded.sampling_rate, Counts()
-    reference, before = prepare(samples, rate), first
-    drift = metrics_for(category)
-    for coding in range(1, CODINGS[-1] + 1):
+    first = before = _tokens(codec, encoded)
+    reference = prepare(samples, rate)
+    for coding in range(1, codings[-1] + 1):
         if coding > 1:
             tokens = _tokens(codec, encoded)
-            if coding in CODINGS:
+            if coding in codings:
                 counts |= matches(f"recode_{coding}", first, tokens) | matches(f"step_{coding}", before, tokens)
             before = tokens
         sound = codec.decode(encoded)[0]
-        if coding in (1, *CODINGS):
+        if coding in (1, *codings):
             found = score_pair(reference, sound, rate, drift)
             counts |= {f"drift:{key}:{coding}": (1.0, of.value) for key, of in found.items() if of.value is not None}
-        if coding < CODINGS[-1]:
+        if coding < codings[-1]:
             encoded = codec.encode(sound[None], rate)
     return counts
 

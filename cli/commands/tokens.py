@@ -1,4 +1,4 @@
-"""``codec-superb tokens``: export a token codec's tokens to a Parquet file, and decode such a file."""
+"""``codec-superb tokens``: export a codec's tokens to a Parquet file, decode such a file, show what they are like."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.resynthesis.token_statistics import TokenStatistics
 
 FAILED = 3
-app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_help=True)
+app = typer.Typer(help="Export a codec's tokens, decode them, show what they are like.", no_args_is_help=True)
 
 
 @app.command("export")
@@ -59,6 +59,35 @@ def export(
         print_statistics(done.statistics)
         typer.echo(f"tokens: {plain_path(done.file)}")
     raise typer.Exit(FAILED if done.failed else 0)
+
+
+@app.command("show")
+def show(
+    sound: Annotated[str, typer.Argument(metavar="FILE|DIR", help="A file or folder of sound, or a dataset by name.")],
+    codec: Annotated[list[str], typer.Option("--codec", help="A codec with codebooks; may be repeated.")],
+    model: Annotated[str, typer.Option("--model", help="Language model whose memory is said.")] = "qwen2.5-0.5b",
+    device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    limit: LimitOption = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="A line of CSV for each codec.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show of each codec's tokens how many there are, how predictable and stable they are, and how it sounds."""
+    from codec_superb.cli.token_tables import print_codecs, print_csv, refuse_model, tokens_of
+
+    refuse_model(model)
+    with TerminalProgress() as progress:
+        found = tokens_of(codec, dataset_spec(sound), CodecOptions(weights), device, limit, model, progress)
+    for one in found:
+        for clip, reason in one.failed.items():
+            note(f"{one.codec}: {clip}: {reason}")
+    if as_json:
+        print_json([asdict(one) for one in found])
+    elif as_csv:
+        print_csv(found)
+    else:
+        print_codecs(found)
+    raise typer.Exit(FAILED if any(one.failed for one in found) else 0)
 
 
 @app.command("decode")
