@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,6 +114,42 @@ def decode(
     else:
         typer.echo(f"{len(done.files)} clips in {plain_path(out)}")
     raise typer.Exit(FAILED if done.failed else 0)
+
+
+@app.command("lm")
+def train_models(
+    codec: Annotated[list[str], typer.Option("--codec", help="Codecs with codebooks.")],
+    dataset: Annotated[
+        list[str], typer.Option("--dataset", help="Datasets by name, or folders: one part is held out.")
+    ],
+    model: Annotated[str, typer.Option(help="tiny, small, published, or a file of YAML.")] = "tiny",
+    pattern: Annotated[str, typer.Option(help="flat, delay, parallel, independent.", show_default="the model's")] = "",
+    seed: Annotated[list[int], typer.Option("--seed", metavar="N…", help="A model for each seed.")] = [42, 1, 2],  # noqa: B006 -- Typer copies it
+    share: Annotated[
+        list[float], typer.Option("--share", min=0, max=1, help="Parts of the training sound: the learning curve.")
+    ] = [0.125, 0.25, 0.5, 1.0],  # noqa: B006
+    device: DeviceOption = "auto",
+    bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16, on a graphics card.")] = False,
+    weights: Annotated[
+        Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the codec's weights.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train language models on tokens, and print bits and perplexity of clips that none of them saw."""
+    from codec_superb.cli.token_models import asked_of, print_result, shown
+    from codec_superb.pipeline.token_models.run import run
+
+    found = []
+    with TerminalProgress() as progress:
+        for name in codec:
+            asked = asked_of(name, dataset, model, pattern, seed, share, device, weights)
+            found.append(run(replace(asked, bf16=bf16), lambda of: shown(of, progress), progress.message))
+    if as_json:
+        print_json([of.model_dump(mode="json") for of in found])
+    else:
+        for of in found:
+            print_result(of)
+    raise typer.Exit(FAILED if any(of.failed for of in found) else 0)
 
 
 def print_statistics(statistics: TokenStatistics) -> None:

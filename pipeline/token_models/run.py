@@ -22,6 +22,7 @@ from codec_superb.applications.training.loop import OnStep
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.files import write_atomically
 from codec_superb.pipeline.token_models.figures import TokenModelFigures, figures
+from codec_superb.pipeline.workers.devices import chosen_device
 from codec_superb.record import Record
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
@@ -160,7 +161,7 @@ def scored(training: TokenTraining, clips: Sequence[TokenClip], device: str = "c
 
 def _tokens(asked: Asked, say: Callable[[str], None]) -> _Tokens:
     failed: dict[str, str] = {}
-    with TokenSource(asked.codec, asked.weights, asked.device) as source:
+    with TokenSource(asked.codec, asked.weights, chosen_device(asked.codec, "auto")) as source:
         clips = list(_clips(source, asked.datasets, failed))
         sizes, digest, random = source.sizes, source.digest, source.random
     if not clips:

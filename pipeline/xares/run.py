@@ -98,15 +98,6 @@ def datasets_of(asked: Asked, *, tried: bool = True) -> list[str]:
     return list(dict.fromkeys([*trained, *(_tried(asked.track) if tried else ())]))
 
 
-def device_of(asked: str) -> str:
-    """Return ``cuda`` or ``cpu`` for ``auto``."""
-    if asked != "auto":
-        return asked
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def train_all(
     asked: Asked, on_step: Callable[[Training], OnStep], say: Callable[[str], None] = lambda _text: None
 ) -> list[Training]:
