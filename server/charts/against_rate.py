@@ -39,9 +39,8 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
     caption = (
         f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against "
-        f"{_AXIS[state.across]} on a "
-        f"logarithmic axis. The dotted line is the Pareto front; up is better.{_declared(rows)}{_left_out(without)} "
-        f"{source_text(source)}"
+        f"{_AXIS[state.across]} on a logarithmic axis. The dotted line is the Pareto front; up is better."
+        f"{_declared(rows)}{_left_out(without, state.across)} {source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
     title = f"{quantity.label} against {_AXIS[state.across]}"
@@ -60,8 +59,8 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     on = f" on {dataset}" if dataset else ""
     caption = (
         f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against "
-        f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}{_left_out(without)} "
-        f"{source_text(source)}"
+        f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
+        f"{_left_out(without, state.across)} {source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings, state.across)
@@ -172,8 +171,9 @@ def _declared(rows: Sequence[BoardRow]) -> str:
     return rate_notes([row.result for row in rows if row.result.kbps > 0])
 
 
-def _left_out(without: Sequence[str]) -> str:
+def _left_out(without: Sequence[str], across: str) -> str:
     if not without:
         return ""
     are = "is" if len(without) == 1 else "are"
-    return f" {count(len(without), 'codec')} whose bitrate is not stated {are} left out: {some_of(sorted(without))}."
+    lacking = "without tokens" if across else "whose bitrate is not stated"
+    return f" {count(len(without), 'codec')} {lacking} {are} left out: {some_of(sorted(without))}."
