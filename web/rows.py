@@ -43,6 +43,8 @@ class CodecResult:
     """What the codec computes for a clip, by dataset; without those on which it is not known."""
     bit_source: BitSource = "measured"
     """Where the bitrate comes from."""
+    across: float | None = None
+    """Its place on a chart's horizontal axis where that is not bitrate; None where it is."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -61,6 +63,11 @@ class CodecResult:
     def kbps(self) -> float:
         """Bitrate to draw and sort by; NaN where it is not known."""
         return nan if self.summary.kbps is None else self.summary.kbps
+
+    @property
+    def place(self) -> float:
+        """Its place on a chart's horizontal axis."""
+        return self.kbps if self.across is None else self.across
 
     @property
     def rate_mark(self) -> str:

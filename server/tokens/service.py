@@ -1,0 +1,80 @@
+"""Puts the page of tokens together: the codecs of the board on one dataset, and published perplexities apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
+from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.errors import NotFound
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.tokens import tokens_chart
+from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
+from codec_superb.web.site.tokens.page import TokensView
+from codec_superb.web.text import MISSING
+
+
+def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
+    """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
+    datasets = _datasets(snapshot)
+    names = [name for name, _ in datasets]
+    if dataset is not None and dataset not in names:
+        raise NotFound(f"no codec has figures of tokens on {dataset!r}; there are {', '.join(names) or 'none'}")
+    chosen = dataset or next(iter(names), "")
+    about = perplexities_about()
+    differs = " ".join(about["differs"])
+    tables = [(of["title"], f"{of['definition']} {differs}", _published(name)) for name, of in about["tables"].items()]
+    return TokensView(chosen, datasets, _codecs_on(snapshot, chosen), tables, about["citation"], about["url"])
+
+
+def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:
+    """Draw a figure against an axis. Raises NotFound where no codec has it, naming the figures that there are."""
+    codecs = _codecs_on(snapshot, dataset)
+    there = columns(codecs)
+    if figure not in there:
+        raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(there) or 'none'}")
+    entropy = {
+        result.codec: value
+        for result, rows in codecs
+        if ENTROPY_KBPS in rows and (value := rows[ENTROPY_KBPS].numbers.resynthesis.value) is not None
+    }
+    drawn = [(result, rows[figure]) for result, rows in codecs if figure in rows]
+    return tokens_chart(figure, across, drawn, entropy)
+
+
+def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """List the datasets with a figure of tokens, by how many codecs they have."""
+    found: dict[str, int] = {}
+    for entry in snapshot.runs:
+        for dataset in filter(None, entry.applications):
+            if any(is_of_tokens(row) for row in entry.applications[dataset].values()):
+                found[dataset] = found.get(dataset, 0) + 1
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Tokens]:
+    found = ((entry, entry.applications.get(dataset, {})) for entry in snapshot.runs)
+    return [_of(entry, dataset) for entry, rows in found if any(is_of_tokens(row) for row in rows.values())]
+
+
+def _of(entry: BoardEntry, dataset: str) -> Tokens:
+    category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
+    result = board_row(entry, category, dataset, None, "").result
+    rows = entry.applications[dataset].values()
+    return result, {row.numbers.figure: replace(row, kbps=result.kbps) for row in rows if is_of_tokens(row)}
+
+
+def _published(name: str) -> TextTable:
+    rows = perplexities(name)
+    books = max(len(row.codebooks) for row in rows)
+    heads = ("Codec", "Perplexity", *(f"Codebook {book}" for book in range(1, books + 1)))
+    lines = tuple(_line(row, books) for row in sorted(rows, key=lambda row: row.perplexity))
+    return TextTable(f"{name}, as published", tuple(map(TextCell, heads)), lines)
+
+
+def _line(row: PublishedPerplexity, books: int) -> tuple[TextCell, ...]:
+    each = [f"{value:g}" for value in row.codebooks] + [MISSING] * (books - len(row.codebooks))
+    return tuple(map(TextCell, (row.codec, f"{row.perplexity:g}", *each)))
