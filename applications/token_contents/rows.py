@@ -15,9 +15,9 @@ _PLACES = {"1": "first codebook", "all": "mean of the codebooks"}
 
 
 def _figure(key: str, words: str, name: str, definition: str, *, higher: bool = True) -> ProbeMetric:
-    return ProbeMetric(
-        f"tokens_{key}_pct", f"Tokens: {words}", "%", higher, 0.0, 100.0, 1, definition, f"{_FIGURES}:percentage", name
-    )
+    # of errors and distances the reference's side, where nothing is lost, has none
+    target = f"{_FIGURES}:{'percentage' if higher else 'edit_rate'}"
+    return ProbeMetric(f"tokens_{key}_pct", f"Tokens: {words}", "%", higher, 0.0, 100.0, 1, definition, target, name)
 
 
 def _figures() -> Iterator[ProbeMetric]:
