@@ -50,5 +50,5 @@ def of_pitch(hertz: Floats, hop: float, frames: int, frame_rate: float) -> list[
 
 def words_of(text: str) -> list[str]:
     """Return the words of a transcript as CMUdict spells them; digits stay, and are in no dictionary."""
-    found = re.findall(r"[a-z0-9']+", text.lower().replace("’", "'"))
-    return [word.strip("'") if word.strip("'") != word and word.startswith("'") else word for word in found]
+    found = (word.strip("'") for word in re.findall(r"[a-z0-9']+", re.sub("[‘’]", "'", text.lower())))
+    return [word for word in found if word]

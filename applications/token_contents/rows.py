@@ -99,7 +99,7 @@ def contents_probes() -> tuple[Probe, ...]:
             backend="codec-contents",
             scorer=f"{_HERE}.scoring:score",
             takes=("contents",),
-            group="tokens",
+            group="contents",
             primary="tokens_phone_pnmi_pct",
             options=OWN,
         ),
