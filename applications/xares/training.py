@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from codec_superb.applications.embed.frames_store import FramesStore, home_of
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
 from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, tasks_tried
-from codec_superb.applications.xares.frames_store import FramesStore, home_of
 from codec_superb.applications.xares.language_model import LanguageModel, find_language_model, make_decoder
 from codec_superb.data_manifests.files import file_sha256, locked, replacing, write_atomically
 
