@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.tokens.costs import SIZES
-from codec_superb.applications.tokens.disturbances import DISTURBANCES
 from codec_superb.applications.tokens.show import GLANCE, Shown, shown
+from codec_superb.applications.tokens.table import DISTURBANCES
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure, open_codec

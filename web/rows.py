@@ -8,7 +8,7 @@ from math import fsum, nan
 from typing import Literal, NamedTuple
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary
+from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "self-reported", "published"]
@@ -315,6 +315,15 @@ class Gap:
     verdict: Verdict
 
 
+class CountRow(NamedTuple):
+    """One count of a codec's tokens on one dataset, by its name (``match:recode_2:1``)."""
+
+    codec: str
+    dataset: str
+    name: str
+    score: Score
+
+
 @dataclass(frozen=True, slots=True)
 class ReportData:
     """All data of the report."""
@@ -333,6 +342,8 @@ class ReportData:
     slices: Sequence[ApplicationRow] = ()
     """Figures of applications on the clips of one recording condition."""
     applications: Sequence[ApplicationRow] = ()
+    counts: Sequence[CountRow] = ()
+    """Of tokens, by codebook."""
     provenance: Sequence[tuple[str, str]] = ()
     """Name-value pairs: tool version, commit, packages, platform, dataset hashes."""
     dataset_credits: Sequence[tuple[str, str, str]] = field(default_factory=tuple)

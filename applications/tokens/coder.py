@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.catalogue import missing_package
-from codec_superb.applications.errors import ApplicationError
+from codec_superb.applications.errors import ApplicationError, MissingPackage
 from codec_superb.applications.tokens.context_model import ContextModel, Predicted
 from codec_superb.applications.tokens.matches import Tokens
+from codec_superb.missing_package import not_installed
 
 
 class Coded(NamedTuple):
@@ -58,5 +58,5 @@ def _library() -> tuple[Any, Any]:
     try:
         import constriction
     except ModuleNotFoundError as error:
-        raise missing_package("tokens.rate", "tokens", error) from error
+        raise MissingPackage(not_installed("tokens.rate", error.name, extra="tokens")) from error
     return constriction.stream.stack, constriction.stream.model

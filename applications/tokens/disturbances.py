@@ -1,4 +1,4 @@
-"""What is done to a sound before its tokens are compared with those of the sound itself: the table, pure functions.
+"""What is done to a sound before its tokens are compared with those of the sound itself: pure functions.
 
 Sound is mono float32 ``(samples,)`` at the codec's rate. What it does not hold: codings in a row, which need the codec.
 """
@@ -6,29 +6,20 @@ Sound is mono float32 ``(samples,)`` at the codec's rate. What it does not hold:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from codec_superb.applications.interface import Samples
+from codec_superb.applications.tokens.table import NOISES
 from codec_superb.base_codec import fitting
 from codec_superb.metrics.noise.mixing import Inapplicable, mixed
 from codec_superb.metrics.noise.random_numbers import gaussian, stream
 
-CODINGS = (2, 3, 5, 10, 25)
-"""The tokens of these codings are compared with those of the first: the fifth is the one after four decodings."""
 MP3 = "mp3_128k"
-
-
-@dataclass(frozen=True, slots=True)
-class Disturbance:
-    """One row of the table."""
-
-    key: str
-    label: str
-    definition: str
+_SHIFTS = (("shift_quarter", 0.25), ("shift_half", 0.5), ("shift_frame", 1.0))
+_GAINS = (("louder", 6.0), ("quieter", -6.0))
 
 
 class Disturbed(NamedTuple):
@@ -40,37 +31,6 @@ class Disturbed(NamedTuple):
     """Frames of tokens by which it comes later."""
 
 
-_SHIFTS = (("shift_quarter", 0.25), ("shift_half", 0.5), ("shift_frame", 1.0))
-_NOISES = (40, 30, 20)
-_GAINS = (("louder", 6.0), ("quieter", -6.0))
-
-DISTURBANCES: dict[str, Disturbance] = {
-    row.key: row
-    for row in (
-        *(
-            Disturbance(f"recode_{n}", f"coded {n} times", f"the tokens of coding {n}, the sound decoded between")
-            for n in CODINGS
-        ),
-        *(
-            Disturbance(f"step_{n}", f"coding {n}, the one before", f"coding {n} against coding {n - 1}")
-            for n in CODINGS
-        ),
-        Disturbance("shift_1", "shifted by a sample", "one sample of silence before the sound"),
-        Disturbance("shift_quarter", "shifted by ¼ frame", "a quarter of a frame of silence before the sound"),
-        Disturbance("shift_half", "shifted by ½ frame", "half a frame of silence before the sound"),
-        Disturbance("shift_frame", "shifted by a frame", "a frame of silence before it, its tokens a frame later"),
-        *(
-            Disturbance(f"noise_{snr}", f"noise, {snr} dB", f"white noise {snr} dB below the clip's power")
-            for snr in _NOISES
-        ),
-        Disturbance("louder", "6 dB louder", "the samples times 1.995, none cut off"),
-        Disturbance("quieter", "6 dB quieter", "the samples times 0.501"),
-        Disturbance("mp3", "MP3 before", "through MP3 at 128 kbps (LAME), at 44.1 kHz"),
-        Disturbance("resampled", "resampled", "to 44.1 kHz and back, of sound at 44.1 kHz to 48 kHz (soxr VHQ)"),
-    )
-}
-
-
 def disturbed(clip: str, samples: Samples, rate: int, frame: float) -> Iterator[Disturbed]:
     """Yield a sound after each disturbance but codings; those that do not apply are left out (noise beside silence).
 
@@ -79,7 +39,7 @@ def disturbed(clip: str, samples: Samples, rate: int, frame: float) -> Iterator[
     yield Disturbed("shift_1", _later(samples, 1))
     for key, part in _SHIFTS:
         yield Disturbed(key, _later(samples, max(1, round(part * frame))), int(part))
-    for snr in _NOISES:
+    for snr in NOISES:
         try:
             noise = gaussian(stream("noise:white", clip), samples.size)
             yield Disturbed(f"noise_{snr}", mixed(samples.astype(np.float64), noise, snr).astype(np.float32))

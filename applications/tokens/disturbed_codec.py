@@ -19,8 +19,9 @@ from codec_superb.applications.embed.frames import Frames
 from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Prediction, Samples, Sound
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.tokens.disturbances import CODINGS, disturbed
+from codec_superb.applications.tokens.disturbances import disturbed
 from codec_superb.applications.tokens.matches import Counts, matches
+from codec_superb.applications.tokens.table import CODINGS
 from codec_superb.base_codec.errors import CodecError, CodingFailed
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.metrics.score import prepare, score_pair

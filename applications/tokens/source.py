@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.clips import reference_at
 from codec_superb.applications.embed.codec_encoder import CodecCodes
+from codec_superb.applications.embed.frames_store import FramesStore, sound_key
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
-from codec_superb.applications.xares.examples import sound_key
-from codec_superb.applications.xares.frames_store import FramesStore
 from codec_superb.base_codec import registry
 from codec_superb.data_manifests.dataset import Dataset
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from codec_superb.applications.interface import ClipOutcome, ProbeScores, ScoredPair, ScoringInput
 from codec_superb.applications.probe import Probe
-from codec_superb.applications.tokens.disturbances import CODINGS, MP3
+from codec_superb.applications.tokens.disturbances import MP3
 from codec_superb.applications.tokens.disturbed_codec import Stability, from_text
 from codec_superb.applications.tokens.matches import Counts, chances
+from codec_superb.applications.tokens.table import CODINGS
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- the table says what takes part

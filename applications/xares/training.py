@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from codec_superb.applications.embed.frames_store import FramesStore, home_of
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.training import loop
 from codec_superb.applications.training.loop import STATE, WEIGHTS, OnStep
 from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
 from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, tasks_tried
-from codec_superb.applications.xares.frames_store import FramesStore, home_of
 from codec_superb.applications.xares.language_model import LanguageModel, find_language_model, make_decoder
 
 __all__ = ["FINISHED", "STATE", "WEIGHTS", "OnStep", "Training", "facts_of", "is_trained", "load_trained", "train"]

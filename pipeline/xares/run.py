@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from codec_superb.applications.embed.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.understanding.probes import PREFIX
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
 from codec_superb.applications.xares.configuration import Track, configuration_named
 from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled, tasks_tried
-from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.shard_examples import examples_of_shards
 from codec_superb.applications.xares.shards import ShardReport

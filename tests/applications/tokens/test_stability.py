@@ -11,10 +11,11 @@ from support.codecs.frame_codecs import COARSE, FINE, FRAME, Levels
 from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.probe import PARTS
 from codec_superb.applications.table import PROBES
-from codec_superb.applications.tokens.disturbances import CODINGS, DISTURBANCES, disturbed
+from codec_superb.applications.tokens.disturbances import disturbed
 from codec_superb.applications.tokens.disturbed_codec import Stability, from_text, stability, to_text
 from codec_superb.applications.tokens.matches import ALL, chances, matches
 from codec_superb.applications.tokens.stability import score
+from codec_superb.applications.tokens.table import CODINGS, DISTURBANCES
 
 RATE = 16_000
 

@@ -11,12 +11,12 @@ import torch
 from support.applications.xares import TONES, make_training, write_tones
 from support.profile import amount
 
+from codec_superb.applications.embed.frames_store import FramesStore
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Samples
 from codec_superb.applications.xares import training as module
 from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.examples import Example, labels_shuffled
-from codec_superb.applications.xares.frames_store import FramesStore
 from codec_superb.applications.xares.training import FINISHED, STATE, WEIGHTS, Training, load_trained, train
 
 
