@@ -136,7 +136,7 @@ def train_models(
     as_json: JsonOption = False,
 ) -> None:
     """Train language models on tokens, and print bits and perplexity of clips that none of them saw."""
-    from codec_superb.cli.token_models import asked_of, print_result, shown
+    from codec_superb.cli.tokens.models import asked_of, print_result, shown
     from codec_superb.pipeline.token_models.run import run
 
     found = []

@@ -49,3 +49,17 @@ async def rate(
         return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
 
     return await cached(request, f"{figure} {across} {dataset}", make, counted=True)
+
+
+@router.get("/api/v1/tokens/figures/contents", tags=["figures"], responses={200: {"model": FigureAnswer}})
+async def contents(
+    request: Request,
+    dataset: Annotated[str, Query(max_length=200, description="Name of a dataset.")],
+) -> Response:
+    """Draw what tokens carry: phones told against speakers told."""
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        drawn = service.contents_figure(snapshot, dataset)
+        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+
+    return await cached(request, dataset, make, counted=True)

@@ -1,98 +1,101 @@
-"""What tokens carry, as a picture: phones upwards, speakers to the right, a point and its codebooks for each codec."""
+"""What tokens carry, as a picture: phones upwards, speakers to the right, a point for each codec.
+
+Semantic tokens stand above on the left, acoustic ones below or on the right. A thin line leads from the first codebook
+to the mean of all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from codec_superb.metrics.results import Score
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout
 from codec_superb.web.text import chart_text
-from codec_superb.web.theme import LIGHT
+from codec_superb.web.theme import LIGHT, Style
 
-
-class Told(NamedTuple):
-    """Percent of the entropy of a label that tokens tell, less what they seem to tell of labels in wrong places."""
-
-    value: float
-    low: float | None = None
-    """95 % interval, where there is one."""
-    high: float | None = None
+LABEL_LENGTH = 24
+"""Letters of a name in the chart."""
 
 
 class ContentsPoint(NamedTuple):
-    """One codec on one dataset."""
+    """One codec on one dataset; figures are percent of a label's entropy, values there."""
 
     title: str
-    colour: str
-    phones: Told
-    speakers: Told
-    codebooks: Sequence[tuple[float, float]] = ()
-    """Phones and speakers told by each codebook, from the first; drawn as a thin line."""
+    style: Style
+    phones: Score
+    """Told by the first codebook."""
+    speakers: Score
+    mean: tuple[float, float] | None = None
+    """Phones and speakers told by a codebook on average; None where it is not known."""
     detail: str = ""
     """Further text of the point: bitrate, tokens a second."""
 
 
 def contents_chart(points: Sequence[ContentsPoint]) -> Figure:
-    """Draw a point for each codec, semantic tokens above on the left, acoustic ones below on the right."""
-    traces: list[dict[str, Any]] = []
-    for point in points:
-        if point.codebooks:
-            traces.append(_tail(point))
-        traces.append(_point(point))
+    """Draw the codecs, in the order given, with their 95 % intervals."""
+    traces = [trace for point in points for trace in (*_line(point), _dot(point))]
     layout = {
         **base_layout(),
-        "xaxis": base_axis("Speakers told (% of their entropy)"),
-        "yaxis": base_axis("Phones told (% of their entropy)"),
-        "showlegend": True,
+        "xaxis": base_axis("Speakers told by the first codebook (% of their entropy)"),
+        "yaxis": base_axis("Phones told by the first codebook (% of their entropy)"),
     }
     return {"data": traces, "layout": layout}
 
 
-def _point(point: ContentsPoint) -> dict[str, Any]:
-    name = chart_text(point.title, 40)
+def _dot(point: ContentsPoint) -> dict[str, Any]:
+    name = chart_text(point.title, LABEL_LENGTH)
+    hover = f"{name}<br>phones {_percent(point.phones)}<br>speakers {_percent(point.speakers)}"
     return {
         "type": "scatter",
-        "mode": "markers",
+        "mode": "markers+text",
         "name": name,
         "x": [point.speakers.value],
         "y": [point.phones.value],
         "error_x": _arms(point.speakers),
         "error_y": _arms(point.phones),
-        "marker": {"size": 11, "color": point.colour},
-        "hovertext": [
-            f"{name}<br>phones {point.phones.value:.1f} %, speakers {point.speakers.value:.1f} %"
-            + (f"<br>{chart_text(point.detail)}" if point.detail else "")
-        ],
+        "marker": {"size": 11, "color": point.style.colour, "symbol": point.style.symbol},
+        "text": [name],
+        "textposition": "top right",
+        "textfont": {"size": 12, "color": LIGHT.ink},
+        "hovertext": [hover + (f"<br>{chart_text(point.detail)}" if point.detail else "")],
         "hoverinfo": "text",
     }
 
 
-def _tail(point: ContentsPoint) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [speakers for _, speakers in point.codebooks],
-        "y": [phones for phones, _ in point.codebooks],
-        "line": {"width": 1, "color": point.colour},
-        "marker": {"size": 4, "color": point.colour},
-        "opacity": 0.5,
-        "showlegend": False,
-        "hovertext": [
-            f"{chart_text(point.title, 40)}, codebook {book}<br>phones {phones:.1f} %, speakers {speakers:.1f} %"
-            for book, (phones, speakers) in enumerate(point.codebooks, start=1)
-        ],
-        "hoverinfo": "text",
-    }
+def _line(point: ContentsPoint) -> list[dict[str, Any]]:
+    if point.mean is None:
+        return []
+    phones, speakers = point.mean
+    name = chart_text(point.title, LABEL_LENGTH)
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": [point.speakers.value, speakers],
+            "y": [point.phones.value, phones],
+            "line": {"width": 1, "color": point.style.colour},
+            "marker": {"size": [0, 6], "color": point.style.colour},
+            "hovertext": ["", f"{name}, mean of its codebooks<br>phones {phones:.1f} %<br>speakers {speakers:.1f} %"],
+            "hoverinfo": "text",
+        }
+    ]
 
 
-def _arms(told: Told) -> dict[str, Any]:
-    if told.low is None or told.high is None:
+def _percent(found: Score) -> str:
+    ends = "" if found.low is None or found.high is None else f" [{found.low:.1f}, {found.high:.1f}]"
+    return f"{found.value:.1f} %{ends}"
+
+
+def _arms(found: Score) -> dict[str, Any]:
+    if found.value is None or found.low is None or found.high is None:
         return {"visible": False}
     return {
         "type": "data",
         "symmetric": False,
-        "array": [told.high - told.value],
-        "arrayminus": [told.value - told.low],
+        "array": [found.high - found.value],
+        "arrayminus": [found.value - found.low],
         "thickness": 1,
+        "width": 0,
         "color": LIGHT.muted,
     }

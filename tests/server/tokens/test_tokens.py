@@ -16,6 +16,10 @@ from codec_superb.server.settings import Settings
 
 CODECS = {"lyra_3.2k": (3.2, 800.0, 46.5, 2.9), "lyra_6k": (6.0, 1500.0, 33.5, 5.6)}
 """kbps, tokens a second, same tokens in percent, entropy-coded kbps."""
+TOLD = {
+    "tokens_phone_pnmi_pct": 19.7, "tokens_speaker_pnmi_pct": 5.0, "tokens_phone_pnmi_all_pct": 6.3,
+    "tokens_speaker_pnmi_all_pct": 5.6,
+}  # fmt: skip
 
 
 def make_codecs(database: Database) -> None:
@@ -25,6 +29,7 @@ def make_codecs(database: Database) -> None:
             probed = [
                 Probed("tokens_recode_pct", same, 100.0, "mini", "codec-disturbed"),
                 Probed("tokens_entropy_kbps", entropy, kbps, "mini", "codec-codes"),
+                *(Probed(key, value, 100.0, "mini", "codec-contents") for key, value in TOLD.items()),
             ]
             make_submission(session, codec, kbps, applications=probed, result={"tokens_per_second": tokens})
         make_submission(session, "opus_12k", 12.0)
@@ -73,6 +78,19 @@ def test_a_figure_is_drawn_against_each_axis(board: TestClient, across: str, pla
     assert "tokens_recode_pct" in refused.text
 
 
+def test_what_tokens_carry_is_a_table_and_a_picture(board: TestClient) -> None:
+    """Phones against speakers, a point for each codec and a line to the mean of its codebooks."""
+    page = board.get("/tokens").text
+    for shown in ("What they carry", "19.7", "phones told, first codebook"):
+        assert shown in page, shown
+    drawn = board.get("/api/v1/tokens/figures/contents?dataset=mini").json()
+    points = [(trace["x"], trace["y"]) for trace in drawn["data"] if "text" in trace["mode"]]
+    assert points == [([5.0], [19.7])] * 2
+    lines = [(trace["x"], trace["y"]) for trace in drawn["data"] if "lines" in trace["mode"]]
+    assert lines == [([5.0, 5.6], [19.7, 6.3])] * 2
+    assert board.get("/api/v1/tokens/figures/contents?dataset=moon").status_code == 404
+
+
 def test_charts_of_the_board_take_tokens_as_an_axis(board: TestClient) -> None:
     """A codec of bytes is left out, and said to be; the file has the tokens."""
     drawn = board.get("/api/v1/charts/rate?across=tokens").json()
@@ -89,4 +107,6 @@ def test_the_page_is_drawn_and_accessible(browser: Browser, settings: Settings, 
     with running_site(settings) as site, visitor(browser, site) as page:
         page.goto("/tokens")
         page.wait_for_selector("#tokens-rate .main-svg")
+        page.locator("#tokens-contents").scroll_into_view_if_needed()
+        page.wait_for_selector("#tokens-contents .main-svg")
         assert accessibility_faults(page) == []

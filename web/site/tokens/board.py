@@ -11,8 +11,8 @@ from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.text import MISSING, interval, kbps, number
 
-GROUP = "tokens"
-"""Of the probes whose figures stand here."""
+GROUP, CONTENTS = "tokens", "contents"
+"""Of the probes whose figures stand here, in a table each."""
 ENTROPY_KBPS = "tokens_entropy_kbps"
 Tokens = tuple[CodecResult, Mapping[str, ApplicationRow]]
 """A codec with its figures of tokens on one dataset, by key."""
@@ -22,13 +22,13 @@ def is_of_tokens(row: ApplicationRow) -> bool:
     """Whether a row is a figure of tokens over all clips of its dataset."""
     found = APPLICATION_METRICS.get(row.numbers.figure)
     probe = found.probe if found else None
-    return probe is not None and probe.group == GROUP and not row.numbers.slice
+    return probe is not None and probe.group in (GROUP, CONTENTS) and not row.numbers.slice
 
 
-def columns(codecs: Sequence[Tokens]) -> list[str]:
-    """Return the keys of the figures that a codec has a value of, in the order of the table of probes."""
+def columns(codecs: Sequence[Tokens], group: str = GROUP) -> list[str]:
+    """Return the keys of a group's figures that a codec has a value of, in the order of the table of probes."""
     there = {key for _, rows in codecs for key, row in rows.items() if row.numbers.resynthesis.value is not None}
-    return [key for key in APPLICATION_METRICS if key in there]
+    return [key for key, of in APPLICATION_METRICS.items() if key in there and of.probe and of.probe.group == group]
 
 
 def quantity_of(key: str) -> Quantity:
@@ -46,6 +46,17 @@ def tokens_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     )  # fmt: skip
     lines = [_line(result, rows, shown) for result, rows in sorted(codecs, key=_order)]
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, tuple(lines))
+
+
+def contents_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
+    """Make the table of what tokens carry, a line for each figure, since there are more of them than codecs."""
+    carrying = [codec for codec in sorted(codecs, key=_order) if columns([codec], CONTENTS)]
+    heads = (TextCell("Figure"), *(TextCell(result.title, "", f"/codecs/{result.codec}") for result, _ in carrying))
+    lines = tuple(
+        (TextCell(quantity_of(key).title, _direction(key)), *(_cell(rows.get(key), key) for _, rows in carrying))
+        for key in columns(carrying, CONTENTS)
+    )
+    return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, lines)
 
 
 def _order(codec: Tokens) -> tuple[float, str]:

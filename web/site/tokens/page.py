@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from codec_superb.web.figures.tokens import AXES
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.page import PageContext, render
-from codec_superb.web.site.tokens.board import Tokens, columns, quantity_of, tokens_table
+from codec_superb.web.site.tokens.board import CONTENTS, Tokens, columns, contents_table, quantity_of, tokens_table
 from codec_superb.web.text import count
 
 
@@ -30,6 +30,16 @@ class TokensView:
     def board(self) -> TextTable:
         """Return the table of the codecs."""
         return tokens_table(self.dataset, self.codecs)
+
+    @property
+    def contents(self) -> TextTable | None:
+        """Return the table of what tokens carry, None where no codec was asked."""
+        return contents_table(self.dataset, self.codecs) if columns(self.codecs, CONTENTS) else None
+
+    @property
+    def picture(self) -> str:
+        """Return the address of the picture of phones against speakers."""
+        return "/api/v1/tokens/figures/contents?" + urlencode([("dataset", self.dataset)])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

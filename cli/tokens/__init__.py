@@ -1,0 +1,1 @@
+"""What commands about tokens ask and print."""
