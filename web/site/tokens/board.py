@@ -42,10 +42,15 @@ def tokens_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     shown = [key for key in keys if key != ENTROPY_KBPS]
     heads = (
         TextCell("Codec"), TextCell("Tokens/s"), TextCell("kbps", "measured, nominal below"),
-        TextCell("Entropy-coded kbps"), *(TextCell(quantity_of(key).title, _direction(key)) for key in shown),
+        TextCell("Entropy-coded kbps"), *(TextCell(_short(key), _direction(key)) for key in shown),
     )  # fmt: skip
     lines = [_line(result, rows, shown) for result, rows in sorted(codecs, key=_order)]
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, tuple(lines))
+
+
+def _short(key: str) -> str:
+    """Return a figure's name without that of its probe, which the page is about."""
+    return quantity_of(key).title.rpartition(": ")[2]
 
 
 def _order(codec: Tokens) -> tuple[float, str]:
