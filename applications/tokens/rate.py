@@ -11,7 +11,9 @@ itself as it goes. One bit a clip says whether it is coded, or sent as it is whe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import ceil, log2
 
 import numpy as np
@@ -97,12 +99,16 @@ def coded_by_folds(
     tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str, int]
 ) -> Iterator[tuple[str, Coded]]:
     """Yield each clip as it is coded by a model that was trained on the clips of other folds."""
-    for fold in sorted(set(folds.values())):
+
+    def of_fold(fold: int) -> list[tuple[str, Coded]]:
         model = ContextModel(sizes)
         model.train(tokens[clip] for clip in sorted(tokens) if folds[clip] != fold)
-        for clip in sorted(tokens):
-            if folds[clip] == fold:
-                yield clip, coded(tokens[clip], model)
+        return [(clip, coded(tokens[clip], model)) for clip in sorted(tokens) if folds[clip] == fold]
+
+    # the compiled loops run without the interpreter's lock; a model takes 64 MB
+    with ThreadPoolExecutor(min(FOLDS, len(os.sched_getaffinity(0)))) as pool:
+        for found in pool.map(of_fold, sorted(set(folds.values()))):
+            yield from found
 
 
 def _add_sums(counts: Counts, codebooks: int) -> None:

@@ -73,7 +73,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show of each codec's tokens how many there are, how predictable and stable they are, and how it sounds."""
-    from codec_superb.cli.token_tables import print_codecs, print_csv, refuse_model, tokens_of
+    from codec_superb.cli.tokens.tables import print_codecs, print_csv, refuse_model, tokens_of
 
     refuse_model(model)
     with TerminalProgress() as progress:

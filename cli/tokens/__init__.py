@@ -1,1 +1,5 @@
+<<<<<<< HEAD
 """What commands about tokens ask and print."""
+=======
+"""What `tokens show` says."""
+>>>>>>> tokens

@@ -124,7 +124,12 @@ def check_probes_possible(
     _refuse_idle(busy, choices)
     if reader := judge_of(sorted(busy), judge, None):
         reader.close()
-    prepare_all([choice for choice in choices if choice.probe in busy], None)
+    prepare_all([choice for choice in choices if choice.probe in busy and not is_own(choice)], None)
+
+
+def is_own(choice: Choice) -> bool:
+    """Whether the codec of the run answers for a probe."""
+    return probe(choice.probe).option("codec") == "own"
 
 
 def _examine(

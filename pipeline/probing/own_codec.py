@@ -13,14 +13,13 @@ from pathlib import Path
 
 from codec_superb.applications.catalogue import Choice, backend_entry, variant_of
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.table import probe
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecError
 from codec_superb.base_codec.live import is_live
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.weights import describe_weights
-from codec_superb.pipeline.probing.choice import BackendPlan, prepare_all
+from codec_superb.pipeline.probing.choice import BackendPlan, is_own, prepare_all
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.workers.progress import Progress
 
@@ -37,11 +36,6 @@ class OwnCodecs:
     def of(self, info: RunInfo) -> tuple[BackendPlan, ...]:
         """Return the plans for a run."""
         return self.plans.get(_identity(info.card), ())
-
-
-def is_own(choice: Choice) -> bool:
-    """Whether the codec of the run answers for a probe."""
-    return probe(choice.probe).option("codec") == "own"
 
 
 def prepare_own(

@@ -20,6 +20,7 @@ from codec_superb.pipeline.probing.choice import (
     BackendPlan,
     ProbeGroup,
     examine,
+    is_own,
     prepare_all,
     train,
     with_clips,
@@ -27,7 +28,7 @@ from codec_superb.pipeline.probing.choice import (
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.embedding import Embedder
 from codec_superb.pipeline.probing.judging import Judge, is_judged, judge_of
-from codec_superb.pipeline.probing.own_codec import OwnCodecs, is_own, prepare_own
+from codec_superb.pipeline.probing.own_codec import OwnCodecs, prepare_own
 from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references

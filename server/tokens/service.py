@@ -29,9 +29,8 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
         raise NotFound(f"no codec has figures of tokens on {dataset!r}; there are {', '.join(names) or 'none'}")
     chosen = dataset or next(iter(names), "")
     about = perplexities_about()
-    differs = " ".join(about["differs"])
-    tables = [(of["title"], f"{of['definition']} {differs}", _published(name)) for name, of in about["tables"].items()]
-    return TokensView(chosen, datasets, _codecs_on(snapshot, chosen), tables, about["citation"], about["url"])
+    tables = [(of["title"], of["definition"], _published(name)) for name, of in about["tables"].items()]
+    return TokensView(chosen, datasets, _codecs_on(snapshot, chosen), tables, about)
 
 
 def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:

@@ -16,10 +16,12 @@ from support.pipeline.killing import finish, killed
 from support.pipeline.runs import contents
 from support.profile import amount
 
+from codec_superb.applications.catalogue import choose
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.probing.choice import check_probes_possible
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -152,3 +154,8 @@ def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, 
     assert [of.random for of in info.probes.values()] == [True, True]
     with pytest.raises(SubmissionError, match="random weights"):
         pack([out / "mimi_8cb"], tmp_path / "x.zip", submitter="me", contact="me@example.org")
+
+
+def test_bench_asks_for_no_codec_by_name_before_it_runs(data: Path) -> None:
+    """Which codec answers is known with the run: a plan of tokens needs no model."""
+    check_probes_possible([str(data)], choose(["tokens"]))

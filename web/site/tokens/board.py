@@ -42,7 +42,7 @@ def tokens_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     shown = [key for key in keys if key != ENTROPY_KBPS]
     heads = (
         TextCell("Codec"), TextCell("Tokens/s"), TextCell("kbps", "measured, nominal below"),
-        TextCell("Entropy-coded kbps"), *(TextCell(quantity_of(key).title, _direction(key)) for key in shown),
+        TextCell("Entropy-coded kbps"), *(TextCell(_short(key), _direction(key)) for key in shown),
     )  # fmt: skip
     lines = [_line(result, rows, shown) for result, rows in sorted(codecs, key=_order)]
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, tuple(lines))
@@ -53,10 +53,15 @@ def contents_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     carrying = [codec for codec in sorted(codecs, key=_order) if columns([codec], CONTENTS)]
     heads = (TextCell("Figure"), *(TextCell(result.title, "", f"/codecs/{result.codec}") for result, _ in carrying))
     lines = tuple(
-        (TextCell(quantity_of(key).title, _direction(key)), *(_cell(rows.get(key), key) for _, rows in carrying))
+        (TextCell(_short(key), _direction(key)), *(_cell(rows.get(key), key) for _, rows in carrying))
         for key in columns(carrying, CONTENTS)
     )
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, lines)
+
+
+def _short(key: str) -> str:
+    """Return a figure's name without that of its probe, which the page is about."""
+    return quantity_of(key).title.rpartition(": ")[2]
 
 
 def _order(codec: Tokens) -> tuple[float, str]:

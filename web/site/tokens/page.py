@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from codec_superb.web.figures.tokens import AXES
@@ -22,9 +23,9 @@ class TokensView:
     """Names of the datasets with figures of tokens, and how many codecs; the one of the page among them."""
     codecs: Sequence[Tokens]
     published: Sequence[tuple[str, str, TextTable]]
-    """Title, what differs, and table of each published one."""
-    citation: str
-    url: str
+    """Title, definition and table of each published one."""
+    source: Mapping[str, Any]
+    """What is known of its source, with what differs."""
 
     @property
     def board(self) -> TextTable:
