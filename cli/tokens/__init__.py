@@ -1,5 +1,1 @@
-<<<<<<< HEAD
-"""What commands about tokens ask and print."""
-=======
-"""What `tokens show` says."""
->>>>>>> tokens
+"""What `tokens show` says, and what `tokens lm` asks and prints."""
