@@ -216,7 +216,16 @@ _ROWS = (
     ),
     BackendEntry(
         "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",
-        "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
+        "the tokens of a codec: codec-codes:mimi_8cb; of a run's own for tokens.rate", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-disturbed", ("disturbed",), f"{_ROOT}.tokens.disturbed_codec:DisturbedCodec", "",
+        "a run's own codec: which tokens stay when the sound is coded again, shifted or disturbed", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-contents", ("contents",), f"{_ROOT}.token_contents.labelled_codec:LabelledCodec", "probes",
+        "a run's own codec: its tokens beside the phones (PocketSphinx, aligned) and the pitch of the same frames",
+        packages=("pocketsphinx",), model=CODEC,
     ),
     BackendEntry(
         "code-embeddings", ("frames",), f"{_ROOT}.embed.codec_encoder:CodeEmbeddings", "",

@@ -12,7 +12,7 @@ def item_of(clip: Clip) -> Item:
     labels = clip.labels
     return Item(
         clip.id, clip.category, labels.text, labels.language, labels.speaker, labels.emotion, labels.events,
-        labels.extra, labels.question, labels.choices, labels.answers,
+        labels.extra, labels.question, labels.choices, labels.answers, clip.cluster,
     )  # fmt: skip
 
 

@@ -71,6 +71,8 @@ class Item:
     """Answers to choose from, in the order of their letters."""
     answers: tuple[str, ...] = ()
     """Right answers, any of which will do."""
+    cluster: str = ""
+    """Opaque id of what makes clips of a dataset alike (the speaker, the recording); '' for a clip on its own."""
 
     def label(self, name: str) -> str | tuple[str, ...] | None:
         """Return a label by the name that probes use (``text``, ``extra:NAME``); None or empty if unknown."""
@@ -193,6 +195,10 @@ class Backend(ABC):
 
         Empty for backends whose predictions are no class scores.
         """
+        return ()
+
+    def entries(self) -> Sequence[int]:
+        """Return the entries of each codebook, for a codec whose predictions are tokens; empty for others."""
         return ()
 
     def foretell(self, seconds: Sequence[float], letters: int) -> str:  # noqa: ARG002 -- for those that cost
@@ -369,6 +375,8 @@ class ScoringInput:
     """Name of that list, such as ``veri_test2``."""
     classes: Sequence[str] = ()
     """Names of the model's classes, where it has some; the order of a prediction's scores."""
+    entries: Sequence[int] = ()
+    """Entries of each codebook, where predictions are tokens."""
     collections: Mapping[str, Collection] = field(default_factory=dict)
     """Collections of the dataset that the probe needs, by name."""
     vectors: TextVectors | None = None

@@ -19,6 +19,7 @@ T = TypeVar("T")
 _NO_INTEGERS: NDArray[np.int64] = np.zeros(0, np.int64)
 _NO_FLAGS: NDArray[np.bool_] = np.zeros(0, np.bool_)
 _NO_FLOATS: Floats = np.zeros(0)
+NO_TOTALS = _NO_FLOATS
 
 TARGET_PRIOR = 0.01
 MISS_COST = FALSE_ALARM_COST = 1.0
@@ -63,6 +64,10 @@ class Evidence:
     """Score or rank of this side, shape ``(pairs,)``."""
     frames: PairedFrames = NO_FRAMES
     """Of the probes that keep frames."""
+    names: tuple[str, ...] = ()
+    """Of counts: what ``right`` numbers."""
+    totals: Floats = field(default_factory=lambda: _NO_FLOATS)
+    """Of counts: the total of each, whatever the side."""
 
 
 def mean(evidence: Evidence, weights: Floats, field_name: str) -> Floats:

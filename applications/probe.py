@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
 _COLLECTION = "collection:"
+PARTS = ("match:", "chance:")
+"""What names of counts begin with that are parts of their total; others (``edits:``, ``bits:``) may exceed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,10 @@ class Probe:
     """Clips of other categories take no part."""
     shared: tuple[Field, ...]
     sided: tuple[Field, ...]
-    pairs: Literal["", "trials", "ranks", "detections", "frames"]
+    pairs: Literal["", "trials", "ranks", "detections", "frames", "counts"]
     """What it keeps beyond numbers of clips: trials of two clips with a score, ranks of a clip among all within a
-    class, detections of a clip with their confidence, or frames (vectors of both sides)."""
+    class, detections of a clip with their confidence, frames (vectors of both sides), or counts of a clip by name, each
+    a total (as the reference's number) and what there is of it (as the resynthesis's); see :data:`PARTS`."""
     metrics: tuple[ProbeMetric, ...]
     version: str
     """Version of the definition; a change of numbers changes it."""

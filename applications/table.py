@@ -13,6 +13,9 @@ from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.frozen.rows import METHODS, frozen_probes
 from codec_superb.applications.mseb.tasks import own_tasks
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
+from codec_superb.applications.token_contents.rows import contents_probes
+from codec_superb.applications.token_models.rows import model_probes
+from codec_superb.applications.tokens.rows import token_probes
 from codec_superb.applications.ultra.protocol import ULTRA
 from codec_superb.applications.understanding.own import grouped, own_probes
 from codec_superb.metrics.table import CATEGORIES, Category
@@ -248,7 +251,9 @@ _ROWS = (
 _MSEB = own_tasks()
 _TASKS = own_probes()
 _FROZEN = frozen_probes()
-PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes, *_TASKS, *_FROZEN)}
+_TOKENS = token_probes()
+_LEARNT = (*model_probes(), *contents_probes())
+PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes, *_TASKS, *_FROZEN, *_TOKENS, *_LEARNT)}
 PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in PROBES.values() for metric in row.metrics}
 AVERAGES: dict[str, Composite] = {row.figure.key: row for row in (ULTRA, *_MSEB.composites)}
 """Figures over several probes and datasets, computed from the values of single figures and never from clips."""
@@ -262,6 +267,8 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     "ultra": ("asr", "sim", "utmos", "dnsmos"),
     **_MSEB.applications,
     **grouped(_TASKS),
+    **{row.key.replace("_", ".", 1): (row.key,) for row in (*_TOKENS, *_LEARNT)},
+    "tokens": tuple(row.key for row in _TOKENS),
     **{f"xares.{method}": tuple(row.key for row in _FROZEN if row.group == method) for method in METHODS},
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""

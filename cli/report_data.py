@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.cli.report_conditions import condition_results
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.aggregates.codebooks import counts_by_name
 from codec_superb.pipeline.aggregates.evidence import short_clips
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
 from codec_superb.pipeline.aggregates.rate import measured_kbps
@@ -24,6 +25,7 @@ from codec_superb.web.rows import (
     ClipFailure,
     ClipPoint,
     CodecResult,
+    CountRow,
     RateComparison,
     ReportData,
     ReportSample,
@@ -60,6 +62,11 @@ def report_data(
         applications=[row for entry in results for row in applications_of(entry)],
         slices=[row for entry in results for row in applications_of(entry, entry.aggregates.slices)],
         examples=examples,
+        counts=[
+            CountRow(entry.card.name, of.dataset, of.name, of.score)
+            for entry in results
+            for of in counts_by_name(entry.rows, entry.pairs)
+        ],
         provenance=_provenance(everything),
         dataset_credits=_credits(everything),
     )

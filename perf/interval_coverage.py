@@ -30,11 +30,12 @@ from scipy.special import betaincinv, ndtr
 
 from codec_superb.applications.metric_functions import Evidence
 from codec_superb.applications.table import PROBES
+from codec_superb.metrics.noise.random_numbers import random_stream
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import METRICS, overall_metrics
 from codec_superb.pipeline.aggregates.estimate import draw_figures, estimate
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence
-from codec_superb.pipeline.statistics.bootstrap import random_stream, replicate_means, widening
+from codec_superb.pipeline.statistics.bootstrap import replicate_means, widening
 from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, interval, means
 from codec_superb.pipeline.statistics.paired import difference_of
 from codec_superb.pipeline.statistics.ranks import place_codecs

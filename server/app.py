@@ -61,6 +61,7 @@ from codec_superb.server.snapshots.endpoints import router as snapshots
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.submissions.endpoints import router as submissions
 from codec_superb.server.submissions.pages import router as submission_pages
+from codec_superb.server.tokens.endpoints import router as tokens
 from codec_superb.server.understanding.endpoints import router as understanding
 from codec_superb.server.verification.endpoints import router as verification
 from codec_superb.server.xares.endpoints import router as xares
@@ -163,7 +164,7 @@ def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     shown = (
         operations, board_page, pages, custom, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
-        understanding, xares, ranking, snapshots,
+        tokens, understanding, xares, ranking, snapshots,
     )  # fmt: skip
     if local:
         return (*shown, local_runs, submissions, submission_pages)

@@ -8,7 +8,7 @@ from math import fsum, nan
 from typing import Literal, NamedTuple
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary
+from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "self-reported", "published"]
@@ -43,6 +43,8 @@ class CodecResult:
     """What the codec computes for a clip, by dataset; without those on which it is not known."""
     bit_source: BitSource = "measured"
     """Where the bitrate comes from."""
+    across: float | None = None
+    """Its place on a chart's horizontal axis where that is not bitrate; None where it is."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -61,6 +63,11 @@ class CodecResult:
     def kbps(self) -> float:
         """Bitrate to draw and sort by; NaN where it is not known."""
         return nan if self.summary.kbps is None else self.summary.kbps
+
+    @property
+    def place(self) -> float:
+        """Its place on a chart's horizontal axis."""
+        return self.kbps if self.across is None else self.across
 
     @property
     def rate_mark(self) -> str:
@@ -312,6 +319,15 @@ class Gap:
     verdict: Verdict
 
 
+class CountRow(NamedTuple):
+    """One count of a codec's tokens on one dataset, by its name (``match:recode_2:1``)."""
+
+    codec: str
+    dataset: str
+    name: str
+    score: Score
+
+
 @dataclass(frozen=True, slots=True)
 class ReportData:
     """All data of the report."""
@@ -330,6 +346,8 @@ class ReportData:
     slices: Sequence[ApplicationRow] = ()
     """Figures of applications on the clips of one recording condition."""
     applications: Sequence[ApplicationRow] = ()
+    counts: Sequence[CountRow] = ()
+    """Of tokens, by codebook."""
     provenance: Sequence[tuple[str, str]] = ()
     """Name-value pairs: tool version, commit, packages, platform, dataset hashes."""
     dataset_credits: Sequence[tuple[str, str, str]] = field(default_factory=tuple)

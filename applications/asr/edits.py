@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,13 +24,13 @@ class Edits(NamedTuple):
         return self.substitutions + self.deletions + self.insertions
 
 
-def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
-    """Return the fewest errors that turn ``reference`` into ``hypothesis`` (words, or characters).
+def count_edits(reference: Sequence[Hashable], hypothesis: Sequence[Hashable]) -> Edits:
+    """Return the fewest errors that turn ``reference`` into ``hypothesis`` (words, characters, tokens).
 
     Of several ways with as few errors the one with the fewest substitutions counts, which has the most units right:
     ``a b`` to ``b a`` is one deletion and one insertion, not two substitutions. The error rate does not depend on that.
     """
-    codes: dict[str, int] = {}
+    codes: dict[Hashable, int] = {}
     left, right = (
         np.array([codes.setdefault(unit, len(codes)) for unit in units], np.int64) for units in (reference, hypothesis)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -43,7 +43,7 @@ _IDENTITY = {"name", "weights", "settings", "isolation", "codebooks", "codebook_
 """Fields of a card that decide about tokens and latents."""
 
 
-class _CodecEncoder(FrameBackend):
+class CodecEncoder(FrameBackend):
     """A codec behind a name, ``codec-codes:mimi_8cb``; ``--weights DIR`` names its weights as for ``resynth``."""
 
     kind: ClassVar[str]
@@ -52,9 +52,12 @@ class _CodecEncoder(FrameBackend):
         super().__init__(variant, weights)
         if not self.chosen:
             raise ApplicationError(f"{self.kind}: expected the name of a codec behind it, such as {self.kind}:mimi_8cb")
-        with _as_application_errors():
-            # a codec's own rate: sound is resampled once, as for a resynthesis
-            self.rate = registry.card(self.chosen).sampling_rate  # type: ignore[misc]
+        with as_application_errors():
+            card = registry.card(self.chosen)
+        # a codec's own rate: sound is resampled once, as for a resynthesis
+        self.rate = card.sampling_rate  # type: ignore[misc]
+        # its library uses one core: processes side by side use the others
+        self.one_copy_per_worker = card.cpu_only  # type: ignore[misc]
 
     @abstractmethod
     def rows(self, codec: Codec, audio: Audio) -> Frames:
@@ -65,7 +68,7 @@ class _CodecEncoder(FrameBackend):
 
         Raises ApplicationError for a codec of bytes, MissingModel and MissingPackage with what to do.
         """
-        with _as_application_errors():
+        with as_application_errors():
             card, options = registry.configure(self.chosen, self._options())
             if card.codebooks is None or card.frame_rate is None:
                 raise ApplicationError(
@@ -78,13 +81,17 @@ class _CodecEncoder(FrameBackend):
         path = Path(options.weights) if options.weights else None
         return Model(f"{self.kind}:{card.name}", _digest(card), settings, path, random)
 
+    def entries(self) -> Sequence[int]:
+        """Return the entries of each codebook that is taken."""
+        return (registry.card(self.chosen).codebook_entries or ())[: int(self.options.get("codebooks", 0)) or None]
+
     def sizes(self, codebooks: int) -> dict[str, Setting]:  # noqa: ARG002 -- for codes
         """Return settings that follow from the codec's number of codebooks. Raises ApplicationError."""
         return {}
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- a codec sets its own
         """Open the codec."""
-        with _as_application_errors():
+        with as_application_errors():
             _, options = registry.configure(self.chosen, self._options())
             self._codec = registry.open_codec(self.chosen, device, options)
 
@@ -106,7 +113,7 @@ class _CodecEncoder(FrameBackend):
         return CodecOptions(weights=None if self.weights is None else str(self.weights))
 
 
-class CodecCodes(_CodecEncoder):
+class CodecCodes(CodecEncoder):
     """Tokens ``(frames, codebooks)`` as float32, which holds them exactly: no codebook has 2^24 entries.
 
     The option ``codebooks`` is how many of the codec's are taken, from the first; 0 takes all.
@@ -153,7 +160,7 @@ class CodeEmbeddings(CodecCodes):
         return summed
 
 
-class CodecFrames(_CodecEncoder):
+class CodecFrames(CodecEncoder):
     """Latents ``(frames, dimensions)``."""
 
     kind = "codec-frames"
@@ -183,7 +190,7 @@ def _digest(card: Card) -> str:
 
 
 @contextmanager
-def _as_application_errors() -> Iterator[None]:
+def as_application_errors() -> Iterator[None]:
     """Turn a codec's errors into those of applications, with the same sentence."""
     try:
         yield

@@ -61,7 +61,7 @@ class XaresChat(Chat):
         Raises MissingPackage, MissingModel; ApplicationError for an encoder that gives no frames; DatasetError for
         training sounds that are not on this machine.
         """
-        from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
+        from codec_superb.applications.embed.frames_store import FramesStore, encoder_digest, home_of
         from codec_superb.applications.xares.language_model import find_language_model
         from codec_superb.applications.xares.training import Training, facts_of, is_trained, train
 
@@ -82,7 +82,7 @@ class XaresChat(Chat):
         return self._identity(of_encoder, folder, facts_of(folder))
 
     def _identity(self, encoder: Model, folder: Path, facts: Mapping[str, Any]) -> Model:
-        from codec_superb.applications.xares.frames_store import encoder_digest
+        from codec_superb.applications.embed.frames_store import encoder_digest
 
         if facts["encoder_sha256"] != encoder_digest(encoder):
             raise ApplicationError(
@@ -100,8 +100,8 @@ class XaresChat(Chat):
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load both. Raises MissingModel for a decoder that is damaged."""
+        from codec_superb.applications.embed.frames_store import FramesStore
         from codec_superb.applications.torch_setup import set_up_torch
-        from codec_superb.applications.xares.frames_store import FramesStore
         from codec_superb.applications.xares.training import facts_of, load_trained
 
         assert model.path is not None

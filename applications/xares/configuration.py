@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from codec_superb.applications.errors import ApplicationError, UnknownApplication
-from codec_superb.field_faults import sentences
+from codec_superb.applications.training.schedule import Positive, Schedule, Share, named, sha256_of_json
 from codec_superb.record import Record
-
-Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-R = TypeVar("R", bound=Record)
 
 
 class LowRank(Record):
@@ -33,7 +24,7 @@ class LowRank(Record):
     """Of the input of the factors, in training."""
 
 
-class DecoderConfiguration(Record):
+class DecoderConfiguration(Schedule):
     """A language model, how it is joined to frames, and how it is trained."""
 
     decoder: str
@@ -48,33 +39,12 @@ class DecoderConfiguration(Record):
     """Frames that are averaged to one."""
     standardise: bool = False
     """Whether each number of a frame is scaled by its mean and deviation over the training sounds."""
-    steps: Positive
-    """Changes of the weights."""
-    batch: Positive
-    """Sounds a step."""
-    accumulate: Positive = 1
-    """Parts that a step's sounds are divided into, one after the other, where they do not fit into memory at once."""
-    rate: Annotated[float, Field(gt=0)]
-    """Learning rate at its highest."""
-    warmup: Annotated[int, Field(ge=0)]
-    """Steps in which the rate rises from 0; afterwards it falls to 0 in a line."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    """Of AdamW, whose betas are 0.9 and 0.999."""
-    largest_gradient: Annotated[float, Field(gt=0)] = 1.0
-    """Norm to which the gradient is cut."""
     longest_s: Annotated[float, Field(gt=0)] = 30.0
     """Seconds of a training sound; of a longer one a part is taken, drawn once."""
-    checkpoint_every: Positive = 200
-    """Steps between two states on disk."""
     new_tokens: Positive = 150
     """Longest answer."""
     repetition_penalty: Annotated[float, Field(ge=1)] = 1.05
     """By which scores of tokens are divided that the answer has already."""
-
-    @property
-    def sha256(self) -> str:
-        """Hash of all that decides about trained weights."""
-        return _sha256(self.model_dump(mode="json", exclude={"checkpoint_every", "accumulate"}))
 
 
 class TrackTask(Record):
@@ -109,11 +79,7 @@ class Track(Record):
     @property
     def sha256(self) -> str:
         """Hash of the canonical JSON."""
-        return _sha256(self.model_dump(mode="json"))
-
-
-def _sha256(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+        return sha256_of_json(self.model_dump(mode="json"))
 
 
 @cache
@@ -138,22 +104,9 @@ def tracks() -> dict[str, Track]:
 
 def track_named(name: str) -> Track:
     """Return a track by its name or its file ``.yaml``. Raises UnknownApplication, ApplicationError for a file."""
-    return _named(name, tracks(), Track, "track")
+    return named(name, tracks(), Track, "track")
 
 
 def configuration_named(name: str) -> DecoderConfiguration:
     """Return a configuration of a decoder by its name or its file ``.yaml``; errors as :func:`track_named`."""
-    return _named(name, configurations(), DecoderConfiguration, "decoder")
-
-
-def _named(name: str, known: Mapping[str, R], kind: type[R], what: str) -> R:
-    if not name.endswith((".yaml", ".yml")):
-        if name not in known:
-            raise UnknownApplication(name, known, what)
-        return known[name]
-    try:
-        return kind.model_validate(yaml.safe_load(Path(name).read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise ApplicationError(f"{name}: {sentences(error)}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ApplicationError(f"{name}: expected a {what} in YAML: {' '.join(str(error).split())}") from error
+    return named(name, configurations(), DecoderConfiguration, "decoder")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codec_superb.applications.clips import item_of, reference_at
+from codec_superb.applications.embed.frames_store import Load, sound_key
 from codec_superb.applications.errors import MissingLabels, UnknownApplication
 from codec_superb.applications.task_definitions.definition import TaskDefinition
 from codec_superb.applications.task_definitions.messages import Message
@@ -17,7 +18,6 @@ from codec_superb.applications.understanding.registry import own_registry
 from codec_superb.applications.understanding.scoring import case_of, is_tried
 from codec_superb.applications.understanding.templates import render
 from codec_superb.applications.xares.configuration import Track
-from codec_superb.applications.xares.frames_store import Load
 from codec_superb.data_manifests import open_dataset
 
 FAMILY = "xares"
@@ -95,11 +95,6 @@ def _examples(definition: TaskDefinition, datasets: Sequence[str]) -> Iterator[E
                 definition.task.task, sound_key(dataset.manifest_hash, clip_id), text, case.truth[0],
                 len(text) + len(case.truth[0]), load,
             )  # fmt: skip
-
-
-def sound_key(manifest_hash: str, clip: str) -> str:
-    """Return the name of a reference: the dataset's hash stands for its samples."""
-    return f"{manifest_hash} {clip}"
 
 
 def data_sha256(examples: Mapping[str, Sequence[Example]], weights: Mapping[str, float]) -> str:

@@ -8,13 +8,13 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from codec_superb.applications.embed.frames_store import FramesStore, home_of
 from codec_superb.applications.errors import MissingLabels, PredictionFailed
 from codec_superb.applications.interface import Item, Samples
 from codec_superb.applications.understanding.measures.xares import labels_of
 from codec_superb.applications.understanding.templates import render
 from codec_superb.applications.xares.configuration import Track, TrackTask
 from codec_superb.applications.xares.examples import FAMILY, Example, asked, definition_of
-from codec_superb.applications.xares.frames_store import FramesStore, home_of
 from codec_superb.applications.xares.shards import decode, find_shards, read_shard
 from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.files import file_stamp, write_atomically

@@ -1,8 +1,8 @@
-"""``codec-superb tokens``: export a token codec's tokens to a Parquet file, and decode such a file."""
+"""``codec-superb tokens``: export a codec's tokens to a Parquet file, decode such a file, show what they are like."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.resynthesis.token_statistics import TokenStatistics
 
 FAILED = 3
-app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_help=True)
+app = typer.Typer(help="Export a codec's tokens, decode them, show what they are like.", no_args_is_help=True)
 
 
 @app.command("export")
@@ -61,6 +61,35 @@ def export(
     raise typer.Exit(FAILED if done.failed else 0)
 
 
+@app.command("show")
+def show(
+    sound: Annotated[str, typer.Argument(metavar="FILE|DIR", help="A file or folder of sound, or a dataset by name.")],
+    codec: Annotated[list[str], typer.Option("--codec", help="A codec with codebooks; may be repeated.")],
+    model: Annotated[str, typer.Option("--model", help="Language model whose memory is said.")] = "qwen2.5-0.5b",
+    device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    limit: LimitOption = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="A line of CSV for each codec.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show of each codec's tokens how many there are, how predictable and stable they are, and how it sounds."""
+    from codec_superb.cli.tokens.tables import print_codecs, print_csv, refuse_model, tokens_of
+
+    refuse_model(model)
+    with TerminalProgress() as progress:
+        found = tokens_of(codec, dataset_spec(sound), CodecOptions(weights), device, limit, model, progress)
+    for one in found:
+        for clip, reason in one.failed.items():
+            note(f"{one.codec}: {clip}: {reason}")
+    if as_json:
+        print_json([asdict(one) for one in found])
+    elif as_csv:
+        print_csv(found)
+    else:
+        print_codecs(found)
+    raise typer.Exit(FAILED if any(one.failed for one in found) else 0)
+
+
 @app.command("decode")
 def decode(
     file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="What `tokens export` wrote.")],
@@ -85,6 +114,42 @@ def decode(
     else:
         typer.echo(f"{len(done.files)} clips in {plain_path(out)}")
     raise typer.Exit(FAILED if done.failed else 0)
+
+
+@app.command("lm")
+def train_models(
+    codec: Annotated[list[str], typer.Option("--codec", help="Codecs with codebooks.")],
+    dataset: Annotated[
+        list[str], typer.Option("--dataset", help="Datasets by name, or folders: one part is held out.")
+    ],
+    model: Annotated[str, typer.Option(help="tiny, small, published, or a file of YAML.")] = "tiny",
+    pattern: Annotated[str, typer.Option(help="flat, delay, parallel, independent.", show_default="the model's")] = "",
+    seed: Annotated[list[int], typer.Option("--seed", metavar="N…", help="A model for each seed.")] = [42, 1, 2],  # noqa: B006 -- Typer copies it
+    share: Annotated[
+        list[float], typer.Option("--share", min=0, max=1, help="Parts of the training sound: the learning curve.")
+    ] = [0.125, 0.25, 0.5, 1.0],  # noqa: B006
+    device: DeviceOption = "auto",
+    bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16, on a graphics card.")] = False,
+    weights: Annotated[
+        Path | None, typer.Option("--weights", metavar="DIR", help="Folder of the codec's weights.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train language models on tokens, and print bits and perplexity of clips that none of them saw."""
+    from codec_superb.cli.tokens.models import asked_of, print_result, shown
+    from codec_superb.pipeline.token_models.run import run
+
+    found = []
+    with TerminalProgress() as progress:
+        for name in codec:
+            asked = asked_of(name, dataset, model, pattern, seed, share, device, weights)
+            found.append(run(replace(asked, bf16=bf16), lambda of: shown(of, progress), progress.message))
+    if as_json:
+        print_json([of.model_dump(mode="json") for of in found])
+    else:
+        for of in found:
+            print_result(of)
+    raise typer.Exit(FAILED if any(of.failed for of in found) else 0)
 
 
 def print_statistics(statistics: TokenStatistics) -> None:

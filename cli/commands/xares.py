@@ -164,7 +164,8 @@ def _asked(
     data: Path | None, weights: Path | None, device: Device, bf16: bool,
 ) -> Asked:  # fmt: skip
     from codec_superb.applications.xares.configuration import track_named
-    from codec_superb.pipeline.xares.run import Asked, device_of
+    from codec_superb.pipeline.workers.devices import trained_on
+    from codec_superb.pipeline.xares.run import Asked
 
     if matched and shuffled:
         raise typer.BadParameter("expected --matched or --shuffled, got both")
@@ -172,7 +173,7 @@ def _asked(
         raise typer.BadParameter("expected --matched or --data, got both: shards are no sound of a codec")
     return Asked(
         encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, data,
-        weights, device_of(device), bf16,
+        weights, trained_on(device), bf16,
     )  # fmt: skip
 
 

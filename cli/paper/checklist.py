@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.table import overall_metrics
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.runs.info import Provenance
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, METHOD
 from codec_superb.web.paper.plain import markdown_text
 from codec_superb.web.text import count, hertz, kbps, significant

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.metric_functions import Floats
 from codec_superb.applications.probe import SIDES, ProbeMetric
+from codec_superb.metrics.noise.random_numbers import random_stream
 from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence, is_computed_from_pairs, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import score_of
-from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
+from codec_superb.pipeline.statistics.bootstrap import drawn_counts
 from codec_superb.pipeline.statistics.jackknife import GROUPS, Jackknife, shares_of
 
 

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.metric_functions import NO_FRAMES, Evidence, Floats, PairedFrames
+from codec_superb.applications.metric_functions import NO_FRAMES, NO_TOTALS, Evidence, Floats, PairedFrames
 from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
@@ -74,11 +74,19 @@ def paired_evidence_of(
             columns[side][field.name] = np.array([chosen[name].shared[field.name] for name in names])
         for field in probe.sided:
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
+        if probe.pairs == "counts":  # rates a second
+            seconds = {row.clip: row.seconds or 0.0 for row in taking}
+            columns[side]["seconds"] = np.array([seconds[name] for name in names])
     rows_kept = list(kept)
     pairs = [row for row in rows_kept if isinstance(row, PairRow)]
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
     frames = _frames(probe, [row for row in rows_kept if isinstance(row, FramesRow)], names, strict=clips is None)
-    sides = {side: Evidence(columns[side], left, right, target, scores[side], frames[side]) for side in SIDES}
+    counts = probe.pairs == "counts"
+    named = tuple(_numbered(pair.right for pair in pairs)) if counts else ()
+    totals = scores["reference"] if counts else NO_TOTALS
+    sides = {
+        side: Evidence(columns[side], left, right, target, scores[side], frames[side], named, totals) for side in SIDES
+    }
     clusters = np.array([number_of[name] for name in names], np.int64)
     return PairedEvidence(probe, names, clusters, sides["reference"], sides["resynthesis"])
 
@@ -96,7 +104,7 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
     place = {clip: position for position, clip in enumerate(clips)}
     listed = list(pairs)
     trials = probe.pairs == "trials"
-    others = place if trials else {name: n for n, name in enumerate(sorted({pair.right for pair in listed}))}
+    others = place if trials else _numbered(pair.right for pair in listed)
     table = []
     for pair in listed:
         if pair.left in place and pair.right in others:
@@ -112,6 +120,11 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
     target = np.array([entry[2] for entry in table], np.bool_)
     one, two = (np.array([entry[n] for entry in table], np.float64) for n in (3, 4))
     return left, right, target, {"reference": one, "resynthesis": two}
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Return the number of each name, from 0 in their order."""
+    return {name: number for number, name in enumerate(sorted(set(names)))}
 
 
 def _frames(probe: Probe, rows: Sequence[FramesRow], clips: Sequence[str], *, strict: bool) -> dict[str, PairedFrames]:

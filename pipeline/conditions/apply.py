@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.data_manifests import Clip, Dataset
+from codec_superb.metrics.noise.mixing import mixed
+from codec_superb.metrics.noise.random_numbers import gaussian, stream
 from codec_superb.pipeline.conditions import payload, sound
 from codec_superb.pipeline.conditions.babble import babble
-from codec_superb.pipeline.conditions.random_numbers import gaussian, stream
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 
@@ -40,9 +41,9 @@ def heard(condition: Condition | None, dataset: Dataset, clip: Clip, samples: ND
         gain = sound.level_gain(clean, strength)
         return Heard((gain * clean).astype(np.float32), gain if condition.reference == "clean" else 1.0)
     if key == "noise:white":
-        made = sound.mixed(clean, gaussian(bits, clean.size), strength)
+        made = mixed(clean, gaussian(bits, clean.size), strength)
     elif key == "noise:babble":
-        made = sound.mixed(clean, babble(dataset, clip, clean.size, rate), strength)
+        made = mixed(clean, babble(dataset, clip, clean.size, rate), strength)
     elif key == "reverb":
         made = sound.reverberated(clean, sound.room(bits, strength, rate))
     else:

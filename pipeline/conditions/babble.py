@@ -12,8 +12,8 @@ import numpy as np
 
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
-from codec_superb.pipeline.conditions.random_numbers import Floats, stream, uniform
-from codec_superb.pipeline.conditions.sound import Inapplicable, power
+from codec_superb.metrics.noise.mixing import Inapplicable, power
+from codec_superb.metrics.noise.random_numbers import Floats, stream, uniform
 
 VOICES = 8
 FEWEST = 4

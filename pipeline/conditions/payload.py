@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.conditions.random_numbers import Floats, uniform
+from codec_superb.metrics.noise.random_numbers import Floats, uniform
 
 HALF_S = 0.02
 """Two moments so far apart are correlated by 1/2."""

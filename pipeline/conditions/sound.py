@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from codec_superb.pipeline.conditions.random_numbers import Floats, gaussian
+from codec_superb.metrics.noise.mixing import Inapplicable, power
+from codec_superb.metrics.noise.random_numbers import Floats, gaussian
 
 PASS_HZ = (300.0, 3400.0)
 """Band of ITU-T G.712."""
@@ -12,25 +13,6 @@ TRANSITION_HZ = 200.0
 STOP_DB = 66.0
 """Kaiser's estimate; with this one the filter reaches 60 dB."""
 FIRST_REFLECTION_S = 0.002
-
-
-class Inapplicable(Exception):
-    """A condition has no meaning for a clip: it is silent, its rate is too low, or no voices are there."""
-
-
-def power(samples: Floats) -> float:
-    """Return the mean of the squares. Raises Inapplicable where it is 0."""
-    found = float(np.mean(np.square(samples)))
-    if found <= 0.0:
-        raise Inapplicable("expected a clip that is not silent, got one of zeros alone: it has no level to refer to")
-    return found
-
-
-def mixed(samples: Floats, noise: Floats, snr: float) -> Floats:
-    """Add ``noise`` at ``snr`` dB, the ratio of both powers over the whole clip."""
-    gain = np.sqrt(power(samples) / power(noise) * 10 ** (-snr / 10))
-    total: Floats = samples + gain * noise
-    return total
 
 
 def level_gain(samples: Floats, level: float) -> float:

@@ -48,11 +48,18 @@ class BackendPlan:
     """What a chat is asked; plans of one ``backend`` that differ in it load the model once."""
     loaded: Model | None = None
     """Of a chat: ``model`` without the prompt."""
+    shown: Model | None = None
+    """As results name it, where that is not ``model``: of the codec of a run, which is no condition."""
 
     def only(self, keys: frozenset[str]) -> BackendPlan | None:
         """Return the plan restricted to these probes, None where none is left."""
         probes = tuple(row for row in self.probes if row.key in keys)
         return replace(self, probes=probes) if probes else None
+
+    @property
+    def references_only(self) -> bool:
+        """Whether no probe looks at answers on resyntheses."""
+        return all(row.option("sides") == "reference" for row in self.probes)
 
     def looks_at(self, item: Item) -> bool:
         """Whether any of the probes needs a prediction on this clip."""
@@ -117,7 +124,12 @@ def check_probes_possible(
     _refuse_idle(busy, choices)
     if reader := judge_of(sorted(busy), judge, None):
         reader.close()
-    prepare_all([choice for choice in choices if choice.probe in busy], None)
+    prepare_all([choice for choice in choices if choice.probe in busy and not is_own(choice)], None)
+
+
+def is_own(choice: Choice) -> bool:
+    """Whether the codec of the run answers for a probe."""
+    return probe(choice.probe).option("codec") == "own"
 
 
 def _examine(

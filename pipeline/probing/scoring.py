@@ -74,6 +74,7 @@ def score_run(
     model: Model,
     trials: TrialList,
     classes: Sequence[str],
+    entries: Sequence[int] = (),
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
     sides = answers.sides
@@ -88,6 +89,7 @@ def score_run(
         trials=trials.pairs if row.pairs == "trials" else (),
         trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
+        entries=entries,
         collections={name: answers.collections[name] for name in row.collections_of(answers.collections)},
         vectors=answers.vectors,
         heard={side: _of(ids, heard) for side, heard in answers.heard.items()},

@@ -20,6 +20,7 @@ from codec_superb.pipeline.probing.choice import (
     BackendPlan,
     ProbeGroup,
     examine,
+    is_own,
     prepare_all,
     train,
     with_clips,
@@ -27,6 +28,7 @@ from codec_superb.pipeline.probing.choice import (
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.embedding import Embedder
 from codec_superb.pipeline.probing.judging import Judge, is_judged, judge_of
+from codec_superb.pipeline.probing.own_codec import OwnCodecs, prepare_own
 from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
@@ -84,8 +86,8 @@ class References(NamedTuple):
     """A model's predictions on references."""
 
     answers: PredictionSet
-    fresh: bool
-    """Whether any of them was computed in this call."""
+    fresh: frozenset[str]
+    """Clips of which they were computed in this call."""
 
 
 def probe(
@@ -121,8 +123,9 @@ def probe(
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     here = with_clips(groups, choices)
-    asked = prepare_all(here, weights)
+    asked = prepare_all([choice for choice in here if not is_own(choice)], weights)
     progress = progress or SilentProgress()
+    own = prepare_own(here, [folder.info() for folder in folders], weights, progress)
     terms = Terms(secrets.token_hex(8), overwrite, budget)
     reader = judge_of([choice.probe for choice in here], judge, weights, progress, terms)
     outcomes: dict[Path, RunOutcome] = {}
@@ -135,12 +138,12 @@ def probe(
             terms, reader,
         )  # fmt: skip
         for group in groups:
-            for outcome in _probe_group(group, asked, call):
+            for outcome in _probe_group(group, asked, own, call):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
-def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Call) -> list[RunOutcome]:
+def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], own: OwnCodecs, call: _Call) -> list[RunOutcome]:
     """Probe all runs of one dataset together, model by model."""
     with ExitStack() as stack:
         stores = [ProbeStore(folder, group.runs.dataset, stack) for folder in group.runs.folders]
@@ -148,12 +151,28 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Cal
             here = [plan for asked in all_asked if (plan := asked.only(group.probes))]
             for _, plans in groupby(here, key=lambda plan: id(plan.backend)):
                 _ask(list(plans), group, stores, call)
+            for of_codec, its in _by_codec(stores, own):
+                for plan in of_codec:
+                    if (mine := plan.only(group.probes)) is not None:
+                        _ask([mine], group, its, call)
         except OSError as error:
             if (fatal := cannot_write(error, "predictions and scores")) is None:
                 raise
             raise fatal from error
         keys = [row.key for asked in all_asked for row in asked.probes if row.key in group.probes]
+        keys += [key for key in own.keys if key in group.probes]
         return [_outcome(store, keys) for store in stores]
+
+
+def _by_codec(
+    stores: Sequence[ProbeStore], own: OwnCodecs
+) -> Iterator[tuple[tuple[BackendPlan, ...], list[ProbeStore]]]:
+    """Yield the plans of each codec with its runs: it is opened once for all of them."""
+    found: dict[int, tuple[tuple[BackendPlan, ...], list[ProbeStore]]] = {}
+    for store in stores:
+        plans = own.of(store.info)
+        found.setdefault(id(plans), (plans, []))[1].append(store)
+    yield from found.values()
 
 
 def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
@@ -214,7 +233,7 @@ def _predict_references(
                 stores[made.place.run].record(made.place.clip, digest, made.answer)
             call.progress.advance()
         found = {item.clip: answer for item in items if (answer := known.answer(item)) is not None}
-    return References(split_failures(found), bool(todo))
+    return References(split_failures(found), frozenset(of.place.clip for of in todo if of.place.run < 0))
 
 
 def _foretell(asked: BackendPlan, todo: Sequence[Length[SoundPlace]], call: _Call) -> None:
@@ -234,6 +253,8 @@ def _predict_resyntheses(
     call: _Call,
 ) -> None:
     """Compute and journal the missing predictions on the resyntheses of all runs."""
+    if asked.references_only:
+        return
     digest = model_digest(model)
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
@@ -261,7 +282,7 @@ def _finish(of: _Scoring) -> None:
     digest = model_digest(of.model)
     items = [group.items[clip] for clip in store.clips]
     heard = SidePredictions(of.references.answers, split_failures(store.answers([item.clip for item in items], digest)))
-    model = asked.second.whole if asked.second else of.model
+    model = asked.second.whole if asked.second else asked.shown or of.model
     dataset = group.runs.dataset
     used = [name for row in asked.probes for name in row.collections_of(dataset.collections)]
     collections = {name: dataset.collection(name) for name in used}
@@ -270,6 +291,9 @@ def _finish(of: _Scoring) -> None:
     for row in asked.probes:
         wanted[row] |= of.judge.settings(row) if of.judge else {}
     made = store.made(digest)
+    if asked.references_only and of.references.fresh:
+        made = True
+        store.computed |= of.references.fresh & store.clips.keys()
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return
     classes = asked.backend.classes(of.model)
@@ -280,7 +304,7 @@ def _finish(of: _Scoring) -> None:
         answers = answers._replace(collections=collections, judge=of.judge if is_judged(row) else None)
         if row.takes:
             check_dimensions(model.name, answers.sides)
-        results.append(score_run(row, name, items, answers, model, group.trials, classes))
+        results.append(score_run(row, name, items, answers, model, group.trials, classes, asked.backend.entries()))
     ran = {row.key: model.name for row in asked.probes}
     # a second stage may have answered from transcripts that an earlier call made
     ran_here = made or asked.second is not None

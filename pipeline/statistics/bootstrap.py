@@ -12,7 +12,6 @@ draws the same clips.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from statistics import NormalDist
@@ -25,16 +24,8 @@ from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 
 # the 2.5 % level of 1,000 replicates rests on 25 of them
 REPLICATES: Final = 1000
-SEED: Final = 0
 _BLOCK = 1 << 20
 """Random numbers per block of replicates, which limits the memory of resampling to 8 MiB."""
-
-
-def random_stream(seed: int, *names: str) -> np.random.PCG64:
-    """Random generator that depends on the seed and names only, so that adding a dataset changes no other draw."""
-    digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
-    # 128 bits of seed; numpy promises the streams of bit generators, not those of distributions (NEP 19)
-    return np.random.PCG64(int.from_bytes(digest[:16], "little"))
 
 
 def replicate_means(

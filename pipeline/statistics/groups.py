@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.metrics.noise.random_numbers import random_stream
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.statistics.bootstrap import mean, random_stream, replicate_means
+from codec_superb.pipeline.statistics.bootstrap import mean, replicate_means
 from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, means, numbered
 from codec_superb.pipeline.tables.rows import ClipRow
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pydantic import FiniteFloat
 
+from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.effect import PairedTest, paired_test
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, combine, interval

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED, widening
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, widening
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 from codec_superb.pipeline.tables.rows import ClipRow

@@ -1,17 +1,19 @@
-"""Checks of trials, ranks and frames: of clips that take part, and as many as the clip rows count."""
+"""Checks of trials, ranks, counts and frames: of clips that take part, and as many as the clip rows count."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from codec_superb.applications.probe import SIDES
+from codec_superb.applications.probe import PARTS, SIDES
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
 
+_SLACK = 1e-9
+"""Of sums of shares, which are rounded."""
 _AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
 MOST_CLASSES = 2000
 """Classes of a dataset: AudioSet has 527, and the cost of aggregation grows with clips times classes."""
@@ -41,6 +43,8 @@ def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[KeptRow], findings: Fin
             check_frames(clips, frames, f"vectors.parquet: {dataset}: {key}", findings)
         elif PROBES[key].pairs == "trials":
             _check_trials(clips, pairs_of, where, findings)
+        elif PROBES[key].pairs == "counts":
+            _check_named(clips, pairs_of, where, findings)
         else:
             _check_ranks(clips, pairs_of, where, findings)
     return findings.count == faults
@@ -89,6 +93,26 @@ def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str
     for name, members in classes.items():
         _check_class(members, f"{where}: {name}", findings)
     _check_counts(clips, counts, "labels", where, findings)
+
+
+def _check_named(clips: dict[str, ClipRow], named: Sequence[PairRow], where: str, findings: Findings) -> None:
+    """Each name of a clip once, with a total, and as many of each clip as its row says."""
+    counts = Counter(of.left for of in named)
+    seen: set[tuple[str, str]] = set()
+    for of in named:
+        place = f"{where}: {of.left}, {of.right}"
+        if of.left not in clips:
+            findings.add(place, "a clip on which the probe is ok", "another", _AGAIN)
+        if (of.left, of.right) in seen:
+            findings.add(place, "a count of a clip once", "another", _AGAIN)
+        seen.add((of.left, of.right))
+        if not of.target or of.enrol_clean is not None:
+            findings.add(place, "target true and no enrol_clean for a count", "not so", _AGAIN)
+        if of.reference < 0:
+            findings.add(f"{place}: reference", "a total of at least 0", of.reference, _AGAIN)
+        elif of.right.startswith(PARTS) and not 0 <= of.resynthesis <= of.reference * (1 + _SLACK):
+            findings.add(f"{place}: resynthesis", f"0 to {of.reference:g}, its total", of.resynthesis, _AGAIN)
+    _check_counts(clips, counts, "counts", where, findings)
 
 
 def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> None:

@@ -12,12 +12,13 @@ from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, mo
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Moment, Name, Provenance
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.record import Record

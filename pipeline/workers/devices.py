@@ -34,6 +34,15 @@ def chosen_device(codec: str, device: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def trained_on(device: str) -> str:
+    """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device."""
+    if device != "auto":
+        return device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def refuse_device(device: str, cards: Sequence[Card]) -> None:
     """Raise PipelineError for codecs that cannot run on ``cuda``, before other codecs have run for hours."""
     if device == "cuda" and (refused := [told for card in cards if (told := _refusal(card))]):

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from codec_superb.applications.clips import at_rate
+from codec_superb.applications.embed.frames_store import sound_key
 from codec_superb.applications.interface import Samples
 from codec_superb.applications.xares.configuration import Track
-from codec_superb.applications.xares.examples import Example, examples_of, sound_key
+from codec_superb.applications.xares.examples import Example, examples_of
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.finished import by_dataset

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum, log2
 
+from codec_superb.applications.embed.frames_store import encoder_digest
 from codec_superb.applications.interface import Model
 from codec_superb.applications.xares.chat import encoder_named
-from codec_superb.applications.xares.frames_store import encoder_digest
 from codec_superb.applications.xares.result import EncoderRate, Heard, Reading, TrainedDecoder, XaresResult
 from codec_superb.applications.xares.training import WEIGHTS, Training
 from codec_superb.base_codec import registry

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codec_superb.applications.embed.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
 from codec_superb.applications.xares.configuration import Track, configuration_named
 from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled
-from codec_superb.applications.xares.frames_store import FramesStore, encoder_digest, home_of
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.result import SHUFFLED, Heard, Reading
 from codec_superb.applications.xares.shard_examples import examples_of_shards
@@ -66,15 +66,6 @@ def datasets_of(
     trained = () if asked.data or asked.matched else (name for of in asked.track.tasks.values() for name in of.train)
     tests = parts_of(asked.track, asked.data, runs, say) if tried else ()
     return list(dict.fromkeys([*trained, *tests]))
-
-
-def device_of(asked: str) -> str:
-    """Return ``cuda`` or ``cpu`` for ``auto``."""
-    if asked != "auto":
-        return asked
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def train_all(

@@ -13,6 +13,7 @@ from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.figures.rate import rate_notes, some_of
@@ -23,6 +24,7 @@ from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColu
 from codec_superb.web.text import count
 
 _CLASSIFIES_EVENTS = "aec_"
+_AXIS = {"": "bitrate", "tokens": "tokens a second"}
 
 
 def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
@@ -33,15 +35,16 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     keys = [key for key in frame.quantities() if key not in APPLICATIONS] or [SCORE_KEY]
     quantity = quantity_of(checked_choice("metric", state.metric or keys[0], keys))
     rows = rows_of(frame)
-    data, without = _data(rows, quantity)
+    data, without = _data(rows, quantity, state.across)
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
     caption = (
-        f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against bitrate on a "
-        f"logarithmic axis. The dotted line is the Pareto front; up is better.{_declared(rows)}{_left_out(without)} "
-        f"{source_text(source)}"
+        f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against "
+        f"{_AXIS[state.across]} on a logarithmic axis. The dotted line is the Pareto front; up is better."
+        f"{_declared(rows)}{_left_out(without, state.across)} {source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
-    return DrawnChart(resolved, f"{quantity.label} against bitrate", caption, board_chart(rows, quantity), data)
+    title = f"{quantity.label} against {_AXIS[state.across]}"
+    return DrawnChart(resolved, title, caption, board_chart(rows, quantity, state.across), data)
 
 
 def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
@@ -52,16 +55,16 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     rows = with_application(snapshot, source, key, dataset)
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
-    data, without = _data(rows, quantity)
+    data, without = _data(rows, quantity, state.across)
     on = f" on {dataset}" if dataset else ""
     caption = (
-        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against bitrate on a "
-        f"logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}{_left_out(without)} "
-        f"{source_text(source)}"
+        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against "
+        f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
+        f"{_left_out(without, state.across)} {source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
-    figure = application_chart(rows, quantity, ceilings)
-    return DrawnChart(resolved, f"{quantity.label}, against bitrate", caption, figure, data)
+    figure = application_chart(rows, quantity, ceilings, state.across)
+    return DrawnChart(resolved, f"{quantity.label}, against {_AXIS[state.across]}", caption, figure, data)
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
@@ -124,7 +127,7 @@ def value_of(row: BoardRow, quantity: Quantity) -> Estimate | None:
     return quantity.of(row.result)
 
 
-def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, list[str]]:
+def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[ChartData, list[str]]:
     """Make the table, by bitrate; and name the codecs that have a value but no bitrate."""
     columns = [
         DataColumn("codec", "Codec"),
@@ -132,6 +135,7 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, list
         DataColumn("source", "Source"),
         DataColumn("model", "Model"),
         DataColumn("kbps", "kbps", 2),
+        DataColumn("tokens_per_second", "Tokens per second", 1),
         DataColumn(quantity.key, quantity.title, quantity.decimals),
         DataColumn("low", "95 % from", quantity.decimals),
         DataColumn("high", "to", quantity.decimals),
@@ -143,13 +147,17 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, list
         if estimate is None or estimate.mean is None:
             continue
         name = row.result.title if row.source == "published" else row.result.codec
-        if math.isnan(row.result.kbps):
+        if math.isnan(placed(row.result, across).place):
             without.append(name)
             continue
         model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
         values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
-        found.append((name, row.result.family, row.source_label, model, row.result.kbps, *values))
-    return _without_empty(ChartData(columns, sorted(found, key=lambda cells: (cells[4], cells[0])))), without
+        tokens = row.result.summary.tokens_per_second if across else None
+        rate = None if math.isnan(row.result.kbps) else row.result.kbps
+        found.append((name, row.result.family, row.source_label, model, rate, tokens, *values))
+    return _without_empty(
+        ChartData(columns, sorted(found, key=lambda cells: (cells[5] or cells[4], cells[0])))
+    ), without
 
 
 def _without_empty(data: ChartData) -> ChartData:
@@ -163,8 +171,9 @@ def _declared(rows: Sequence[BoardRow]) -> str:
     return rate_notes([row.result for row in rows if row.result.kbps > 0])
 
 
-def _left_out(without: Sequence[str]) -> str:
+def _left_out(without: Sequence[str], across: str) -> str:
     if not without:
         return ""
     are = "is" if len(without) == 1 else "are"
-    return f" {count(len(without), 'codec')} whose bitrate is not stated {are} left out: {some_of(sorted(without))}."
+    lacking = "without tokens" if across else "whose bitrate is not stated"
+    return f" {count(len(without), 'codec')} {lacking} {are} left out: {some_of(sorted(without))}."

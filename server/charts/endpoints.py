@@ -37,10 +37,11 @@ def _state(
     method: Annotated[Literal["pearson", "spearman"], Query(description="Kind of correlation")] = "pearson",
     application: Annotated[str, Query(max_length=64, description="Key of an application's metric")] = "",
     codec: Annotated[list[str] | None, Query(max_length=50, description="Codecs of a distribution, up to six")] = None,
+    across: Annotated[Literal["", "tokens"], Query(description="Against bitrate, or `tokens` a second")] = "",
 ) -> ChartState:
     """Read the choices; each chart takes those that it depends on."""
     names = tuple(dict.fromkeys(name.strip() for name in codec or () if name.strip()))
-    return ChartState("rate", category, metric, source, dataset, method, application, names)
+    return ChartState("rate", category, metric, source, dataset, method, application, names, across)
 
 
 State = Annotated[ChartState, Depends(_state)]

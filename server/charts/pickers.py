@@ -12,6 +12,7 @@ from codec_superb.server.charts.rows import datasets_with, source_choices
 from codec_superb.server.charts.spread import metric_keys
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.figures.across import AXES
 from codec_superb.web.site.charts.choices import PICKERS, ChartState, Option, Picker
 
 _Choices = Sequence[tuple[str, str]]
@@ -73,6 +74,10 @@ def _applications(snapshot: Snapshot, _state: ChartState) -> _Choices:
     return [(key, quantity.title) for key, quantity in APPLICATIONS.items() if key in there]
 
 
+def _across(_snapshot: Snapshot, _state: ChartState) -> _Choices:
+    return list(AXES.items())
+
+
 _OFFERS: Mapping[str, tuple[str, Callable[[Snapshot, ChartState], _Choices]]] = {
     "category": ("Category", _categories),
     "source": ("Source", _sources),
@@ -80,4 +85,5 @@ _OFFERS: Mapping[str, tuple[str, Callable[[Snapshot, ChartState], _Choices]]] = 
     "metric": ("Metric", _metrics),
     "method": ("Correlation", _methods),
     "application": ("Application", _applications),
+    "across": ("Against", _across),
 }

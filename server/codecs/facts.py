@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from codec_superb.applications.tokens.costs import SIZES, USUAL, cost
 from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
 from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
@@ -112,7 +113,19 @@ def _rate(card: Card) -> list[Fact]:
         Fact("Frame rate", frames, _blocks(card)),
         Fact("Codebooks", books),
         Fact("Tokens", rate),
+        *_cost(card),
     ]
+
+
+def _cost(card: Card) -> list[Fact]:
+    """Say what an hour of tokens is to a language model; nothing of a codec of bytes."""
+    if card.frame_rate is None or card.codebooks is None:
+        return []
+    model = SIZES[USUAL]
+    found = cost(card.frame_rate, card.codebooks, model)
+    text = f"{found.context_of_an_hour:,} positions an hour, {found.context_of_an_hour_frames:,} where a frame is one"
+    memory = f"{found.cache_mb_per_minute:,.1f} MB, or {found.cache_mb_per_minute_frames:,.1f} MB"
+    return [Fact("To a language model", text, f"keys and values of a minute for {model.name}: {memory}")]
 
 
 def number_of(value: float) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from codec_superb.metrics.noise.random_numbers import SEED, random_stream
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.pipeline.statistics.bootstrap import SEED, drawn_counts, random_stream, widening
+from codec_superb.pipeline.statistics.bootstrap import drawn_counts, widening
 from codec_superb.pipeline.statistics.jackknife import Floats, Numbers, numbered
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.http.single_flight import SingleFlightCache

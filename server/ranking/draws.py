@@ -15,7 +15,8 @@ from statistics import NormalDist
 import numpy as np
 from sqlalchemy.orm import Session
 
-from codec_superb.pipeline.statistics.bootstrap import SEED, drawn_counts, random_stream
+from codec_superb.metrics.noise.random_numbers import SEED, random_stream
+from codec_superb.pipeline.statistics.bootstrap import drawn_counts
 from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 from codec_superb.server.ranking.aggregation import borda, exact_shares, places
 from codec_superb.server.ranking.bradley_terry import abilities, win_counts

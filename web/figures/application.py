@@ -28,13 +28,15 @@ class Ceiling:
     """Of the line; the true transcripts are another one."""
 
 
-def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
+def application_chart(
+    rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling], across: str = ""
+) -> Figure:
     """Draw the application's metric of all rows that have it and a bitrate, and a line for each ceiling.
 
     Up is better. ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
     """
-    figure = board_chart(rows, quantity)
-    if figure["data"]:
+    figure = board_chart(rows, quantity, across)
+    if figure["data"] and not across:
         figure["layout"]["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
     return with_ceilings(figure, quantity, ceilings)
 

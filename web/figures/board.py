@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from codec_superb.metrics.results import NO_SCORE, Estimate
 from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart, title_rate_axis
 from codec_superb.web.quantity import Quantity
@@ -21,23 +22,24 @@ LINES_NOTE = f"of up to {MOST_FAMILIES} families and {MOST_CODECS} codecs each f
 """For the chart's caption."""
 
 
-def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
+def board_chart(rows: Sequence[BoardRow], quantity: Quantity, across: str = "") -> Figure:
     """Draw all rows that have a value and a bitrate.
 
     Beside others, codecs of a published table make lines of their own: their figures were measured under other
     conditions than the submissions of the same family. ``quantity`` may be an application's: where several models
     answered, or on several datasets, the codecs of each model make lines of their own, without a common Pareto front.
+    ``across`` is a key of :data:`~codec_superb.web.figures.across.AXES`.
     """
     mixed = len({_table(row) for row in rows}) > 1
     asked = [found for row in rows if (found := row.applications.get(quantity.key)) is not None]
     apart = len({(found.model, found.numbers.dataset) for found in asked}) > 1
-    results = [_drawn(row, quantity, mixed=mixed, apart=apart) for row in rows]
+    results = [placed(_drawn(row, quantity, mixed=mixed, apart=apart), across) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
-    figure = rate_chart(results, quantity, styles, lines=lines, linked=True)
+    figure = rate_chart(results, quantity, styles, lines=lines, linked=True, across=TITLES[across])
     if apart:
         figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
-    if any(row.source == "published" for row in rows):  # their bitrates were not measured
+    if not across and any(row.source == "published" for row in rows):  # their bitrates were not measured
         kinds = {"nominal" if row.source == "published" else row.result.rate_mark or "measured" for row in rows}
         title_rate_axis(figure["layout"], kinds)
     return figure

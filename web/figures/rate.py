@@ -32,19 +32,24 @@ def rate_chart(
     *,
     lines: bool = True,
     linked: bool = False,
+    across: str = "",
 ) -> Figure:
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
-    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
-    outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta`` what it is,
-    for the page's legend.
+    The horizontal axis is logarithmic, bitrate in kbps. Lossless codecs are stars outside lines and front, declared
+    bitrates are outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta``
+    what it is, for the page's legend.
     A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` lossy codecs are small marks
     without intervals, apart from those of the front: for more lines than can be told apart. ``linked`` gives each point
-    the address of its codec's page.
+    the address of its codec's page. ``across`` is the title of the horizontal axis where it is not bitrate and each
+    result says its place on it.
     """
     points = _points(results, quantity)
-    layout = {**base_layout(), "xaxis": rate_axis([row.kbps for row, _ in points])}
-    title_rate_axis(layout, {row.rate_mark or "measured" for row, _ in points})
+    layout = {**base_layout(), "xaxis": rate_axis([row.place for row, _ in points])}
+    if across:
+        layout["xaxis"]["title"]["text"] = across
+    else:
+        title_rate_axis(layout, {row.rate_mark or "measured" for row, _ in points})
     layout["yaxis"] = {**base_axis(chart_text(quantity.axis_title))}
     if not points:
         return _empty(layout)
@@ -79,7 +84,7 @@ def _empty(layout: dict[str, Any]) -> Figure:
 
 def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
     pairs = ((result, quantity.of(result)) for result in results)
-    return [(row, e) for row, e in pairs if e is not None and e.mean is not None and row.kbps > 0]
+    return [(row, e) for row, e in pairs if e is not None and e.mean is not None and row.place > 0]
 
 
 def _value(estimate: Estimate) -> float:
@@ -97,12 +102,12 @@ def _by_family(points: Iterable[_Point]) -> list[tuple[str, list[_Point]]]:
 
 
 def _family_then_rate(point: _Point) -> tuple[str, float, str]:
-    return point[0].family, point[0].kbps, point[0].codec
+    return point[0].family, point[0].place, point[0].codec
 
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
     counted = [point for point in lossy if not point[0].uncounted]
-    rates, values = [row.kbps for row, _ in counted], [_value(e) for _, e in counted]
+    rates, values = [row.place for row, _ in counted], [_value(e) for _, e in counted]
     return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
 
@@ -112,7 +117,7 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
         "name": "Pareto front",
         "meta": {"role": "front"},
         "mode": "lines",
-        "x": [row.kbps for row, _ in front],
+        "x": [row.place for row, _ in front],
         "y": [_value(e) for _, e in front],
         # The best value at a bitrate or less is constant until the next codec: a step, no slope.
         "line": {"color": LIGHT.front, "width": 1.5, "dash": "dot", "shape": "hv"},
@@ -123,7 +128,7 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
 def _family_traces(members: list[_Point], quantity: Quantity, style: Style) -> list[dict[str, Any]]:
     """Draw a family's line with its points, and the points apart from it, if there are any."""
     joined = family_line(
-        [row.kbps for row, _ in members], [_value(e) for _, e in members], higher_is_better=quantity.higher_is_better
+        [row.place for row, _ in members], [_value(e) for _, e in members], higher_is_better=quantity.higher_is_better
     )
     apart = sorted(set(range(len(members))) - set(joined))
     line = {"mode": "lines+markers", "line": {"color": style.colour, "width": 1.5}}
@@ -146,7 +151,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict
             "color": style.colour,
             "opacity": 0.55,
         },
-        "x": [row.kbps for row, _ in members],
+        "x": [row.place for row, _ in members],
         "y": [_value(e) for _, e in members],
         "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.mean)}" for row, e in members],
         "hoverinfo": "text",
@@ -186,7 +191,7 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
             "color": colour,
             "line": {"width": 1.5, "color": colour},
         },
-        "x": [row.kbps for row, _ in members],
+        "x": [row.place for row, _ in members],
         "y": values,
         "error_y": {**error, "color": colour, "thickness": 1, "width": 3},
         "hovertext": [hover_text(row, e, quantity) for row, e in members],
@@ -233,7 +238,7 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
         # The invisible markers keep the names clear of the visible ones.
         "mode": "markers+text",
         "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink},
-        "x": [row.kbps for row, _ in members],
+        "x": [row.place for row, _ in members],
         "y": [_value(e) for _, e in members],
         "text": [chart_text(row.title, LABEL_LENGTH) for row, _ in members],
         "textposition": "top left",
@@ -274,8 +279,8 @@ def _labelled(candidates: list[_Point], points: list[_Point], layout: dict[str, 
         return (log10(rate) - left) / (right - left), (value - bottom) / (top - bottom)
 
     labels = [shortened(row.title, LABEL_LENGTH) for row, _ in candidates]
-    obstacles = [position(row.kbps, end) for row, e in points for end in _ends(e)]
-    fits = fitting_labels([position(row.kbps, _value(e)) for row, e in candidates], labels, obstacles)
+    obstacles = [position(row.place, end) for row, e in points for end in _ends(e)]
+    fits = fitting_labels([position(row.place, _value(e)) for row, e in candidates], labels, obstacles)
     return {row.codec for (row, _), fit in zip(candidates, fits, strict=True) if fit}
 
 
@@ -286,7 +291,7 @@ def rate_axis(rates: list[float]) -> dict[str, Any]:
     if floor(end / log10(2)) <= ceil(start / log10(2)):  # a single codec: without two labels there is no scale
         start = min(start, floor(log2(low)) * log10(2) - 0.02)
         end = max(end, (floor(log2(high)) + 1) * log10(2) + 0.02)
-    powers = [power for power in range(-6, 16) if start <= power * log10(2) <= end]
+    powers = [power for power in range(-6, 20) if start <= power * log10(2) <= end]
     every = 2 if len(powers) > _MOST_TICK_LABELS else 1
     labels = [f"{2.0**power:g}" if power % every == 0 else "" for power in powers]
     axis = {"type": "log", "range": [start, end], "tickmode": "array", "tickvals": [2.0**p for p in powers]}

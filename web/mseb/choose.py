@@ -55,8 +55,8 @@ def super_task(row: ApplicationRow) -> str:
     if average is not None:
         return average.probe.removeprefix(_MEAN) if average.probe.startswith(_MEAN) else ""
     probe = probe_behind(row)
-    # the groups of tasks of understanding are other ones
-    return "" if probe is None or probe.definition else probe.group
+    # the groups of tasks of understanding, of frozen probes and of tokens are other ones
+    return "" if probe is None or probe.definition or probe.group not in SPOKES else probe.group
 
 
 def is_main(row: ApplicationRow) -> bool:

@@ -36,6 +36,7 @@ from codec_superb.web.report.sections import (
     listening_clips,
     rate_matrix,
 )
+from codec_superb.web.report.tokens import token_tables
 from codec_superb.web.report.understanding import understanding_panel
 from codec_superb.web.report.xares import xares_panel
 from codec_superb.web.rows import CodecResult, ReportData
@@ -103,6 +104,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             mseb=mseb,
             understanding=understanding,
             xares=xares,
+            tokens=token_tables(data.counts, data.results),
             application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),

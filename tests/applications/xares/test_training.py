@@ -17,6 +17,7 @@ import torch
 from support.applications.xares import ENCODER, TONES, make_training, write_tones
 from support.profile import amount
 
+from codec_superb.applications.embed.frames_store import FramesStore
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Samples
 from codec_superb.applications.xares import training as module
@@ -25,7 +26,6 @@ from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.encoder_contract import encode
 from codec_superb.applications.xares.encoder_file import EncoderFile
 from codec_superb.applications.xares.examples import Example, labels_shuffled
-from codec_superb.applications.xares.frames_store import FramesStore
 from codec_superb.applications.xares.training import FINISHED, STATE, WEIGHTS, Training, load_trained, train
 
 
@@ -212,7 +212,7 @@ def test_frames_are_computed_once(home: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_rate_rises_in_a_line_and_falls_to_zero(home: Path) -> None:
     """As published: 200 steps of warming up, then linear to 0."""
     training, _ = make_training(home, steps=100, warmup=10, rate=1.0)
-    rates = [module._rate(training.configuration, step) for step in range(100)]
+    rates = [training.configuration.rate_at(step) for step in range(100)]
     assert rates[0] == pytest.approx(0.1)
     assert max(rates) == rates[9] == rates[10] == 1.0
     assert rates[55] == pytest.approx(0.5)

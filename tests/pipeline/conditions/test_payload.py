@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.profile import examples
 
+from codec_superb.metrics.noise.random_numbers import stream
 from codec_superb.pipeline.conditions.payload import inverted, inverted_tokens, lost_at
-from codec_superb.pipeline.conditions.random_numbers import stream
 
 PACKETS = 400_000
 

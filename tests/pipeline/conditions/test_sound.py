@@ -10,15 +10,9 @@ from scipy import signal
 from support.audio import speech_like
 from support.profile import examples
 
-from codec_superb.pipeline.conditions.random_numbers import Floats, gaussian, stream, uniform
-from codec_superb.pipeline.conditions.sound import (
-    Inapplicable,
-    level_gain,
-    mixed,
-    reverberated,
-    room,
-    telephone,
-)
+from codec_superb.metrics.noise.mixing import Inapplicable, mixed
+from codec_superb.metrics.noise.random_numbers import Floats, gaussian, stream, uniform
+from codec_superb.pipeline.conditions.sound import level_gain, reverberated, room, telephone
 
 RATE = 16000
 

@@ -15,10 +15,10 @@ from support.pipeline.runs import contents, speech_folder
 from support.profile import amount
 
 from codec_superb.data_manifests import open_dataset
+from codec_superb.metrics.noise.mixing import Inapplicable
 from codec_superb.pipeline.conditions.apply import heard
 from codec_superb.pipeline.conditions.babble import voices
 from codec_superb.pipeline.conditions.record import Condition, parse_condition
-from codec_superb.pipeline.conditions.sound import Inapplicable
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.audio_store import read_audio

@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.profile import examples
 
-from codec_superb.pipeline.statistics.bootstrap import (
-    mean,
-    random_stream,
-    replicate_means,
-    standard_deviation,
-    widening,
-)
+from codec_superb.metrics.noise.random_numbers import random_stream
+from codec_superb.pipeline.statistics.bootstrap import mean, replicate_means, standard_deviation, widening
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 

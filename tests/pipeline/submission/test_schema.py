@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 from support.pipeline.stats import KEYS, card, draw_rows, sha, write_run
 
-from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.metrics.noise.random_numbers import SEED
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.pack import pack

@@ -9,9 +9,9 @@ import soundfile
 import yaml
 
 from codec_superb.applications.catalogue import open_backend
+from codec_superb.applications.embed.frames_store import FramesStore
 from codec_superb.applications.xares.configuration import DecoderConfiguration, configuration_named, track_named
 from codec_superb.applications.xares.examples import examples_of
-from codec_superb.applications.xares.frames_store import FramesStore
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.training import Training
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from codec_superb.pipeline.tables.vectors import frames_row
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
-COUNTED = ("trials", "labels", "frames")
+COUNTED = ("trials", "labels", "frames", "counts")
 FRAMES = 3
 """Frames that are kept of a clip at most."""
 DIVISIONS = ("label", "cluster", "nearest")
@@ -181,6 +181,8 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
                             resynthesis=two,
                         )
                     )  # fmt: skip
+    elif kind == "counts":
+        found += _counts(key, dataset, clips, generator)
     elif kind == "frames":
         for place, clip in enumerate(clips):
             total = 1 + place % 5
@@ -188,6 +190,18 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
             two = one + generator.normal(0.3, 0.2, size=one.shape)
             found.append(frames_row(dataset, key, clip, total, (one.astype(np.float32), two.astype(np.float32))))
     return found
+
+
+def _counts(key: str, dataset: str, clips: Sequence[str], generator: np.random.Generator) -> list[KeptRow]:
+    names = sorted({figure.field for figure in PROBES[key].metrics if figure.field})
+    totals = {place: int(generator.integers(1, 200)) for place in product(clips, names)}
+    return [
+        PairRow(
+            dataset=dataset, probe=key, left=clip, right=name, target=True, reference=float(total),
+            resynthesis=float(generator.integers(0, total + 1)),
+        )
+        for (clip, name), total in totals.items()
+    ]  # fmt: skip
 
 
 def probe_run(run: RunFolder, keys: Iterable[str] = PROBES, seed: int = 0, **changes: object) -> Probed:

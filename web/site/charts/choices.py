@@ -23,8 +23,8 @@ CHARTS: Mapping[Chart, str] = MappingProxyType({
 })  # fmt: skip
 """Labels of the tabs, by chart."""
 PICKERS: Mapping[Chart, tuple[str, ...]] = MappingProxyType({
-    "rate": ("category", "source", "dataset", "metric"),
-    "applications": ("source", "dataset", "application"),
+    "rate": ("category", "source", "dataset", "metric", "across"),
+    "applications": ("source", "dataset", "application", "across"),
     "metrics": ("category", "source", "dataset", "method"),
     "clips": ("category", "dataset", "method"),
     "distribution": ("category", "dataset", "metric", "codec"),
@@ -47,6 +47,7 @@ class ChartState:
     method: Literal["pearson", "spearman"] = "pearson"
     application: str = ""
     codec: tuple[str, ...] = ()
+    across: Literal["", "tokens"] = ""
 
     def query(self) -> str:
         """Write the fields that the chart depends on as a query, defaults left out."""

@@ -29,6 +29,11 @@ def encoder_digest(model: Model) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def sound_key(manifest_hash: str, clip: str) -> str:
+    """Return the name of a reference: the dataset's hash stands for its samples."""
+    return f"{manifest_hash} {clip}"
+
+
 class FramesStore:
     """Gives frames of sounds; encodes those that are not kept. Loads the encoder when it is needed first."""
 

@@ -1,13 +1,22 @@
-"""Random numbers of conditions: from the raw output of PCG64, whose stream numpy guarantees (NEP 19)."""
+"""Random numbers by a seed and names: from the raw output of PCG64, whose stream numpy guarantees (NEP 19)."""
 
 from __future__ import annotations
+
+import hashlib
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.statistics.bootstrap import SEED, random_stream
-
 Floats = NDArray[np.float64]
+SEED: Final = 0
+
+
+def random_stream(seed: int, *names: str) -> np.random.PCG64:
+    """Random generator that depends on the seed and names only, so that adding a dataset changes no other draw."""
+    digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
+    # 128 bits of seed; numpy promises the streams of bit generators, not those of distributions (NEP 19)
+    return np.random.PCG64(int.from_bytes(digest[:16], "little"))
 
 
 def stream(kind: str, clip: str) -> np.random.PCG64:

@@ -1,0 +1,1 @@
+"""What a codec's tokens carry: phones, speakers and pitch, by codebook."""

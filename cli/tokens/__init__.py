@@ -1,0 +1,1 @@
+"""What `tokens show` says, and what `tokens lm` asks and prints."""

@@ -1,0 +1,107 @@
+"""Puts the page of tokens together: the codecs of the board on one dataset, and published perplexities apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
+from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.errors import NotFound
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.token_contents import ContentsPoint, contents_chart
+from codec_superb.web.figures.tokens import tokens_chart
+from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
+from codec_superb.web.site.tokens.page import TokensView
+from codec_superb.web.text import MISSING
+from codec_superb.web.theme import Style, family_styles
+
+PHONES, SPEAKERS = "tokens_phone_pnmi_pct", "tokens_speaker_pnmi_pct"
+
+
+def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
+    """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
+    datasets = _datasets(snapshot)
+    names = [name for name, _ in datasets]
+    if dataset is not None and dataset not in names:
+        raise NotFound(f"no codec has figures of tokens on {dataset!r}; there are {', '.join(names) or 'none'}")
+    chosen = dataset or next(iter(names), "")
+    about = perplexities_about()
+    tables = [(of["title"], of["definition"], _published(name)) for name, of in about["tables"].items()]
+    return TokensView(chosen, datasets, _codecs_on(snapshot, chosen), tables, about)
+
+
+def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:
+    """Draw a figure against an axis. Raises NotFound where no codec has it, naming the figures that there are."""
+    codecs = _codecs_on(snapshot, dataset)
+    there = columns(codecs)
+    if figure not in there:
+        raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(there) or 'none'}")
+    entropy = {
+        result.codec: value
+        for result, rows in codecs
+        if ENTROPY_KBPS in rows and (value := rows[ENTROPY_KBPS].numbers.resynthesis.value) is not None
+    }
+    drawn = [(result, rows[figure]) for result, rows in codecs if figure in rows]
+    return tokens_chart(figure, across, drawn, entropy)
+
+
+def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
+    """Draw phones told against speakers told. Raises NotFound where no codec has both."""
+    codecs = [codec for codec in _codecs_on(snapshot, dataset) if _told(codec, PHONES) and _told(codec, SPEAKERS)]
+    if not codecs:
+        raise NotFound(f"no codec has phones and speakers told by its tokens on {dataset!r}; probe tokens.contents")
+    styles = family_styles(result.family for result, _ in codecs)
+    return contents_chart([_point(codec, styles[codec[0].family]) for codec in codecs])
+
+
+def _point(codec: Tokens, style: Style) -> ContentsPoint:
+    result, rows = codec
+    phones, speakers = (_told(codec, f"{key.removesuffix('_pct')}_all_pct") for key in (PHONES, SPEAKERS))
+    mean = None if phones is None or speakers is None else (phones, speakers)
+    each = result.summary.tokens_per_second
+    detail = "" if each is None else f"{each:.0f} tokens a second"
+    said, by_whom = (rows[key].numbers.resynthesis for key in (PHONES, SPEAKERS))
+    return ContentsPoint(result.title, style, said, by_whom, mean, detail)
+
+
+def _told(codec: Tokens, key: str) -> float | None:
+    found = codec[1].get(key)
+    return None if found is None else found.numbers.resynthesis.value
+
+
+def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """List the datasets with a figure of tokens, by how many codecs they have."""
+    found: dict[str, int] = {}
+    for entry in snapshot.runs:
+        for dataset in filter(None, entry.applications):
+            if any(is_of_tokens(row) for row in entry.applications[dataset].values()):
+                found[dataset] = found.get(dataset, 0) + 1
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Tokens]:
+    found = ((entry, entry.applications.get(dataset, {})) for entry in snapshot.runs)
+    return [_of(entry, dataset) for entry, rows in found if any(is_of_tokens(row) for row in rows.values())]
+
+
+def _of(entry: BoardEntry, dataset: str) -> Tokens:
+    category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
+    result = board_row(entry, category, dataset, None, "").result
+    rows = entry.applications[dataset].values()
+    return result, {row.numbers.figure: replace(row, kbps=result.kbps) for row in rows if is_of_tokens(row)}
+
+
+def _published(name: str) -> TextTable:
+    rows = perplexities(name)
+    books = max(len(row.codebooks) for row in rows)
+    heads = ("Codec", "Perplexity", *(f"Codebook {book}" for book in range(1, books + 1)))
+    lines = tuple(_line(row, books) for row in sorted(rows, key=lambda row: row.perplexity))
+    return TextTable(f"{name}, as published", tuple(map(TextCell, heads)), lines)
+
+
+def _line(row: PublishedPerplexity, books: int) -> tuple[TextCell, ...]:
+    each = [f"{value:g}" for value in row.codebooks] + [MISSING] * (books - len(row.codebooks))
+    return tuple(map(TextCell, (row.codec, f"{row.perplexity:g}", *each)))

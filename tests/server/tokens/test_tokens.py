@@ -1,0 +1,112 @@
+"""The page of tokens: codecs by figure with three rates, charts against three axes, published perplexities apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from playwright.sync_api import Browser
+from starlette.testclient import TestClient
+from support.server.board import Probed, make_submission
+from support.web.site import accessibility_faults, running_site, visitor
+
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
+
+CODECS = {"lyra_3.2k": (3.2, 800.0, 46.5, 2.9), "lyra_6k": (6.0, 1500.0, 33.5, 5.6)}
+"""kbps, tokens a second, same tokens in percent, entropy-coded kbps."""
+TOLD = {
+    "tokens_phone_pnmi_pct": 19.7, "tokens_speaker_pnmi_pct": 5.0, "tokens_phone_pnmi_all_pct": 6.3,
+    "tokens_speaker_pnmi_all_pct": 5.6,
+}  # fmt: skip
+
+
+def make_codecs(database: Database) -> None:
+    """Store two codecs with figures of tokens, and one without."""
+    with database.transaction(write=True) as session:
+        for codec, (kbps, tokens, same, entropy) in CODECS.items():
+            probed = [
+                Probed("tokens_recode_pct", same, 100.0, "mini", "codec-disturbed"),
+                Probed("tokens_entropy_kbps", entropy, kbps, "mini", "codec-codes"),
+                *(Probed(key, value, 100.0, "mini", "codec-contents") for key, value in TOLD.items()),
+            ]
+            make_submission(session, codec, kbps, applications=probed, result={"tokens_per_second": tokens})
+        make_submission(session, "opus_12k", 12.0)
+
+
+@pytest.fixture
+def board(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    """Serve them; they are there when the service starts."""
+    make_codecs(database)
+    with TestClient(app) as running:
+        yield running
+
+
+def test_without_results_the_page_has_the_published_perplexities(client: TestClient) -> None:
+    """Marked, with what differs."""
+    page = client.get("/tokens").text
+    assert "No results yet" in page
+    for shown in ("published, not re-run here", "arXiv:2509.02349", "LibriTTS", "420.6", "MTG-Jamendo", "15.5"):
+        assert shown in page, shown
+
+
+def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> None:
+    """Measured, nominal and entropy-coded kbps, tokens a second, intervals; a codec of bytes is not there."""
+    page = board.get("/tokens").text
+    for shown in ("Tokens/s", "800.0", "500.0", "Entropy-coded kbps", "2.900", "3.20", "46.5", "On mini"):
+        assert shown in page, shown
+    assert "opus_12k" not in page
+    refused = board.get("/tokens?dataset=moon")
+    assert refused.status_code == 404
+    assert "there are mini" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("across", "places"), [("tokens", {800.0, 1500.0}), ("kbps", {3.2, 6.0}), ("entropy", {2.9, 5.6})]
+)
+def test_a_figure_is_drawn_against_each_axis(board: TestClient, across: str, places: set[float]) -> None:
+    """At the codec's place on it; an unknown figure names those that there are."""
+    query = f"figure=tokens_recode_pct&dataset=mini&across={across}"
+    drawn = board.get(f"/api/v1/tokens/figures/rate?{query}").json()
+    assert sorted({place for trace in drawn["data"] for place in trace["x"]}) == pytest.approx(
+        sorted(places), rel=0.011
+    )
+    assert {46.5, 33.5} <= {value for trace in drawn["data"] for value in trace["y"]}
+    refused = board.get("/api/v1/tokens/figures/rate?figure=pesq&dataset=mini")
+    assert refused.status_code == 404
+    assert "tokens_recode_pct" in refused.text
+
+
+def test_what_tokens_carry_is_a_table_and_a_picture(board: TestClient) -> None:
+    """Phones against speakers, a point for each codec and a line to the mean of its codebooks."""
+    page = board.get("/tokens").text
+    for shown in ("What they carry", "19.7", "phones told, first codebook"):
+        assert shown in page, shown
+    drawn = board.get("/api/v1/tokens/figures/contents?dataset=mini").json()
+    points = [(trace["x"], trace["y"]) for trace in drawn["data"] if "text" in trace["mode"]]
+    assert points == [([5.0], [19.7])] * 2
+    lines = [(trace["x"], trace["y"]) for trace in drawn["data"] if "lines" in trace["mode"]]
+    assert lines == [([5.0, 5.6], [19.7, 6.3])] * 2
+    assert board.get("/api/v1/tokens/figures/contents?dataset=moon").status_code == 404
+
+
+def test_charts_of_the_board_take_tokens_as_an_axis(board: TestClient) -> None:
+    """A codec of bytes is left out, and said to be; the file has the tokens."""
+    drawn = board.get("/api/v1/charts/rate?across=tokens").json()
+    assert {place for trace in drawn["data"] for place in trace["x"]} == {800.0, 1500.0}
+    assert drawn["layout"]["xaxis"]["title"]["text"] == "Tokens per second (logarithmic)"
+    assert "tokens_per_second" in board.get("/api/v1/charts/rate.csv?across=tokens").text
+    assert "without tokens" in board.get("/charts?chart=rate&across=tokens").text
+
+
+@pytest.mark.sample(2, among="pages of the board in a browser")
+def test_the_page_is_drawn_and_accessible(browser: Browser, settings: Settings, database: Database) -> None:
+    """The chart has its marks, and axe-core finds no fault."""
+    make_codecs(database)
+    with running_site(settings) as site, visitor(browser, site) as page:
+        page.goto("/tokens")
+        page.wait_for_selector("#tokens-rate .main-svg")
+        page.locator("#tokens-contents").scroll_into_view_if_needed()
+        page.wait_for_selector("#tokens-contents .main-svg")
+        assert accessibility_faults(page) == []

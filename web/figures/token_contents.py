@@ -1,0 +1,101 @@
+"""What tokens carry, as a picture: phones upwards, speakers to the right, a point for each codec.
+
+Semantic tokens stand above on the left, acoustic ones below or on the right. A thin line leads from the first codebook
+to the mean of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from codec_superb.metrics.results import Score
+from codec_superb.web.figures.layout import Figure, base_axis, base_layout
+from codec_superb.web.text import chart_text
+from codec_superb.web.theme import LIGHT, Style
+
+LABEL_LENGTH = 24
+"""Letters of a name in the chart."""
+
+
+class ContentsPoint(NamedTuple):
+    """One codec on one dataset; figures are percent of a label's entropy, values there."""
+
+    title: str
+    style: Style
+    phones: Score
+    """Told by the first codebook."""
+    speakers: Score
+    mean: tuple[float, float] | None = None
+    """Phones and speakers told by a codebook on average; None where it is not known."""
+    detail: str = ""
+    """Further text of the point: bitrate, tokens a second."""
+
+
+def contents_chart(points: Sequence[ContentsPoint]) -> Figure:
+    """Draw the codecs, in the order given, with their 95 % intervals."""
+    traces = [trace for point in points for trace in (*_line(point), _dot(point))]
+    layout = {
+        **base_layout(),
+        "xaxis": base_axis("Speakers told by the first codebook (% of their entropy)"),
+        "yaxis": base_axis("Phones told by the first codebook (% of their entropy)"),
+    }
+    return {"data": traces, "layout": layout}
+
+
+def _dot(point: ContentsPoint) -> dict[str, Any]:
+    name = chart_text(point.title, LABEL_LENGTH)
+    hover = f"{name}<br>phones {_percent(point.phones)}<br>speakers {_percent(point.speakers)}"
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": name,
+        "x": [point.speakers.value],
+        "y": [point.phones.value],
+        "error_x": _arms(point.speakers),
+        "error_y": _arms(point.phones),
+        "marker": {"size": 11, "color": point.style.colour, "symbol": point.style.symbol},
+        "text": [name],
+        "textposition": "top right",
+        "textfont": {"size": 12, "color": LIGHT.ink},
+        "hovertext": [hover + (f"<br>{chart_text(point.detail)}" if point.detail else "")],
+        "hoverinfo": "text",
+    }
+
+
+def _line(point: ContentsPoint) -> list[dict[str, Any]]:
+    if point.mean is None:
+        return []
+    phones, speakers = point.mean
+    name = chart_text(point.title, LABEL_LENGTH)
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": [point.speakers.value, speakers],
+            "y": [point.phones.value, phones],
+            "line": {"width": 1, "color": point.style.colour},
+            "marker": {"size": [0, 6], "color": point.style.colour},
+            "hovertext": ["", f"{name}, mean of its codebooks<br>phones {phones:.1f} %<br>speakers {speakers:.1f} %"],
+            "hoverinfo": "text",
+        }
+    ]
+
+
+def _percent(found: Score) -> str:
+    ends = "" if found.low is None or found.high is None else f" [{found.low:.1f}, {found.high:.1f}]"
+    return f"{found.value:.1f} %{ends}"
+
+
+def _arms(found: Score) -> dict[str, Any]:
+    if found.value is None or found.low is None or found.high is None:
+        return {"visible": False}
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [found.high - found.value],
+        "arrayminus": [found.value - found.low],
+        "thickness": 1,
+        "width": 0,
+        "color": LIGHT.muted,
+    }

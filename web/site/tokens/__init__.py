@@ -1,0 +1,1 @@
+"""The page of tokens: how many, how stable, how predictable."""
