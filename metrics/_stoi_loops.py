@@ -10,6 +10,8 @@ from codec_superb.metrics.compiled import compiled
 Reals = NDArray[np.float64]
 # numpy.finfo(float).eps, which pystoi adds to what it divides by
 _TINY = 2.220446049250313e-16
+_VECTOR = 8
+"""Numbers of a vector."""
 _FLAT = 1e-13
 """Norm of an envelope without its mean, relative to the envelope, that is nothing but rounding."""
 
@@ -165,46 +167,77 @@ def _correlation(x: Reals, y: Reals) -> float:
     return float(xy / ((np.sqrt(xx) + _TINY) * (np.sqrt(yy) + _TINY)))
 
 
-@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
-def _centre_and_scale(rows: Reals, level: float) -> None:
-    """Give each row mean 0 and norm 1; zeros where it is flat, judged by ``level`` or else by its own energy."""
-    for row in range(rows.shape[0]):
-        values = rows[row]
-        mean = square = 0.0
-        for k in range(values.size):
-            mean += values[k]
-            square += values[k] * values[k]
-        mean /= values.size
-        energy = 0.0
-        for k in range(values.size):
-            values[k] -= mean
-            energy += values[k] * values[k]
-        # pystoi adds normal noise times eps, which makes the score of a flat envelope random
-        flat = energy <= _FLAT * _FLAT * (level if level > 0.0 else square)
-        scale = 0.0 if flat else 1.0 / np.sqrt(energy)
-        for k in range(values.size):
-            values[k] *= scale
-
-
-@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
-def _normalised(envelopes: Reals) -> Reals:
-    """Return one segment ``(bands, frames)``, normalised over time and then over bands, as ``(frames, bands)``."""
-    over_time = envelopes.copy()
-    # Jensen and Taal 2016: rows (over time) first, then columns (over bands)
-    _centre_and_scale(over_time, 0.0)
-    over_bands = np.ascontiguousarray(over_time.T)
-    _centre_and_scale(over_bands, 1.0)
-    return over_bands
-
-
 @compiled(error_model="numpy")
 def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
     """Return ESTOI: the mean correlation of the spectra in segments of ``(bands, frames)`` envelopes, normalised."""
-    count = x.shape[1] - segment + 1
+    bands, count = x.shape[0], x.shape[1] - segment + 1
+    # bands are neighbours, filled up with zeros to whole vectors
+    columns = (bands + _VECTOR - 1) // _VECTOR * _VECTOR
+    spectra = np.zeros((2, x.shape[1], columns))
+    spectra[0, :, :bands], spectra[1, :, :bands] = x.T, y.T
+    share = np.zeros(columns)
+    share[:bands] = 1.0 / bands
+    room, normalised = np.empty((3, columns)), np.empty((2, segment, columns))
     total = 0.0
     for start in range(count):
-        first = _normalised(x[:, start : start + segment])
-        second = _normalised(y[:, start : start + segment])
-        total += np.sum(first * second)
-    # each column has norm 1, so that the sum of products over `segment` columns is at most `segment`
+        for signal in range(2):
+            # Jensen and Taal 2016: each band over time first, then each frame over bands
+            _normalise_bands(spectra[signal, start : start + segment], room, normalised[signal])
+            _normalise_frames(normalised[signal], share, bands)
+        total += _product(normalised[0].reshape(-1), normalised[1].reshape(-1))
+    # each frame has norm 1, so that the sum of products over `segment` frames is at most `segment`
     return float(total / (segment * count))
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalise_bands(frames: Reals, room: Reals, out: Reals) -> None:
+    """Fill ``out`` with ``frames``, each column with mean 0 and norm 1; zeros where it is flat."""
+    means, squares, energies = room[0], room[1], room[2]
+    for band in range(means.size):
+        means[band] = squares[band] = energies[band] = 0.0
+    for frame in range(frames.shape[0]):
+        values = frames[frame]
+        for band in range(means.size):
+            means[band] += values[band]
+            squares[band] += values[band] * values[band]
+    for band in range(means.size):
+        means[band] /= frames.shape[0]
+    for frame in range(frames.shape[0]):
+        values, centred = frames[frame], out[frame]
+        for band in range(means.size):
+            value = values[band] - means[band]
+            centred[band] = value
+            energies[band] += value * value
+    for band in range(means.size):
+        # pystoi adds normal noise times eps, which makes the score of a flat envelope random
+        flat = energies[band] <= _FLAT * _FLAT * squares[band]
+        means[band] = 0.0 if flat else 1.0 / np.sqrt(energies[band])
+    for frame in range(frames.shape[0]):
+        centred = out[frame]
+        for band in range(means.size):
+            centred[band] *= means[band]
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalise_frames(frames: Reals, share: Reals, bands: int) -> None:
+    """Give each row mean 0 and norm 1, of the columns with a ``share`` in its mean; zeros where it is flat."""
+    for frame in range(frames.shape[0]):
+        values = frames[frame]
+        mean = 0.0
+        for band in range(share.size):
+            mean += values[band] * share[band]
+        energy = 0.0
+        for band in range(share.size):
+            values[band] -= mean * (share[band] * bands)
+            energy += values[band] * values[band]
+        scale = 0.0 if energy <= _FLAT * _FLAT else 1.0 / np.sqrt(energy)
+        for band in range(share.size):
+            values[band] *= scale
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _product(x: Reals, y: Reals) -> float:
+    total = 0.0
+    for k in range(x.size):
+        total += x[k] * y[k]
+    return total
