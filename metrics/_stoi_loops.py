@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.arithmetic import wide
+from codec_superb.metrics.p862.arithmetic.rows import WIDE_LANES as LANES
 
 Reals = NDArray[np.float64]
 # numpy.finfo(float).eps, which pystoi adds to what it divides by
 _TINY = 2.220446049250313e-16
-_VECTOR = 8
-"""Numbers of a vector."""
 _FLAT = 1e-13
 """Norm of an envelope without its mean, relative to the envelope, that is nothing but rounding."""
 
@@ -99,30 +99,32 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
     return out
 
 
-@compiled()
-def padded_frames(joined: Reals, window: Reals, length: int) -> Reals:
-    """Return all windowed frames of a joined signal but the last, half a window apart, with zeros up to ``length``."""
-    hop = window.size // 2
-    # range(0, size - window, hop) again, as in pystoi's stft
-    out = np.zeros((joined.size // hop - 2, length))
-    for frame in range(out.shape[0]):
-        values, row = joined[frame * hop : frame * hop + window.size], out[frame]
-        for k in range(window.size):
-            row[k] = values[k] * window[k]
-    return out
-
-
 @compiled(error_model="numpy")
-def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) -> Reals:
-    """Return the root of the energy in each band, shape ``(bands, frames)``."""
-    out = np.empty((edges.shape[0], spectra.shape[0]))
-    for frame in range(spectra.shape[0]):
-        for band in range(edges.shape[0]):
-            total = 0.0
+def band_envelopes(joined: Reals, window: Reals, edges: NDArray[np.int64], at: wide.Workspace) -> Reals:
+    """Return the root of the energy in each band of all windowed frames but the last, shape ``(bands, frames)``.
+
+    Frames are half a window apart; ``edges`` are bins of the transform of ``at``.
+    """
+    hop, bands = window.size // 2, edges.shape[0]
+    # range(0, size - window, hop) again, as in pystoi's stft
+    count = joined.size // hop - 2
+    out, sums = np.empty((bands, count)), np.empty((bands, LANES))
+    rows = sums.reshape(-1)
+    re, im, places = at.room[0], at.room[1], at.places
+    cosines, sines = at.twists
+    at.means[:] = 0.0
+    for first in range(0, count, LANES):
+        for lane in range(LANES):
+            at.starts[lane] = min(first + lane, count - 1) * hop
+        wide.spectra(joined, window, at)
+        rows[:] = 0.0
+        for band in range(bands):
             for k in range(edges[band, 0], edges[band, 1]):
-                value = spectra[frame, k]
-                total += value.real * value.real + value.imag * value.imag
-            out[band, frame] = np.sqrt(total)
+                at_k, at_mirror = places[k] * LANES, places[(at.half - k) % at.half] * LANES
+                wide.add_bin(re, im, cosines, sines, rows, k, at_k, at_mirror, band * LANES)
+            for lane in range(min(LANES, count - first)):
+                # powers are four times too great
+                out[band, first + lane] = np.sqrt(0.25 * sums[band, lane])
     return out
 
 
@@ -172,7 +174,7 @@ def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
     """Return ESTOI: the mean correlation of the spectra in segments of ``(bands, frames)`` envelopes, normalised."""
     bands, count = x.shape[0], x.shape[1] - segment + 1
     # bands are neighbours, filled up with zeros to whole vectors
-    columns = (bands + _VECTOR - 1) // _VECTOR * _VECTOR
+    columns = (bands + LANES - 1) // LANES * LANES
     spectra = np.zeros((2, x.shape[1], columns))
     spectra[0, :, :bands], spectra[1, :, :bands] = x.T, y.T
     share = np.zeros(columns)

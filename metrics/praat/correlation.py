@@ -13,60 +13,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.arithmetic import wide
 from codec_superb.metrics.p862.arithmetic.exact_fft import per_thread, reversed_bits
-from codec_superb.metrics.p862.arithmetic.fast_fft import finish, first_quarter
 from codec_superb.metrics.p862.arithmetic.rows import WIDE_LANES as LANES
-from codec_superb.metrics.praat.vector import fold_power, load_frames, transpose_tile, two_lags
+from codec_superb.metrics.praat.vector import fold_power, transpose_tile, two_lags
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_TILE = LANES * LANES
-
 
 class Workspace(NamedTuple):
-    """Tables and room for the correlations of eight frames, with a transform of ``4 * quarter`` samples."""
+    """Tables and room for the correlations of eight frames."""
 
-    quarter: int
-    twiddle_factors: tuple[Reals, Reals]
-    """Cosines and sines of the blocks, in the order of the blocks."""
-    twists: tuple[Reals, Reals]
-    """Cosines and sines of the bins."""
+    there: wide.Workspace
+    """Of the spectra."""
     weights: Reals
     """Of each bin in lag 1."""
     places: Integers
-    back_places: Integers
-    """Where the transforms, there and back, leave bin k."""
-    room: Reals
-    """Real and imaginary parts there."""
+    """Where the transform back leaves bin k."""
     back: Reals
-    """The same of the way back, half as long."""
+    """Real and imaginary parts of it; it is half as long."""
     lags: Reals
-    starts: Integers
-    means: Reals
 
 
 @per_thread
 def workspace(length: int) -> Workspace:
-    """Return the calling thread's workspace for transforms of ``length`` samples, a power of two."""
+    """Return the calling thread's workspace for transforms of ``length`` samples, a power of two from 64 on."""
     half = length // 2
-    blocks = np.pi * reversed_bits(half // 2) / (half // 2)
-    bins = np.pi * np.arange(half + 1) / half
-    weights = 2.0 * np.cos(bins)
+    there = wide.workspace(length)
+    weights = 2.0 * there.twists[0]
     weights[0] = 1.0
     return Workspace(
-        quarter=length // 4,
-        twiddle_factors=(np.cos(blocks), np.sin(blocks)),
-        twists=(np.cos(bins), np.sin(bins)),
+        there=there,
         weights=weights,
-        places=reversed_bits(half),
-        back_places=reversed_bits(half // 2),
-        # a little longer, so that they do not compete for the same places of the processor's cache
-        room=np.empty((2, LANES * (half + 5))),
+        places=reversed_bits(half // 2),
         back=np.empty((2, LANES * (half // 2 + 5))),
-        lags=np.empty(LANES * (length // 2 + 2 * LANES)),
-        starts=np.empty(LANES, np.int64),
-        means=np.empty(LANES),
+        lags=np.empty(LANES * (half + 2 * LANES)),
     )
 
 
@@ -96,30 +78,23 @@ def levels(samples: Reals, left: Integers, taper: Reals, period: int) -> tuple[R
 
 @compiled(error_model="numpy")
 def correlate(samples: Reals, taper: Reals, unwindow: Reals, at: Workspace, margin: int, out: Reals) -> None:
-    """Fill each row of ``out``, shape ``(8, …)``, with the corrected correlations of the frame at ``at.starts``.
+    """Fill each row of ``out``, shape ``(8, …)``, with the corrected correlations of a frame of ``at.there``.
 
-    Lag 0 stands at ``margin``, and lags are mirrored before it. ``samples`` go on for eight more than the last frame,
-    and ``taper`` is a multiple of eight with zeros at its end. Rows of empty frames are zero.
+    Lag 0 stands at ``margin``, and lags are mirrored before it. ``samples`` and ``taper`` are as
+    :func:`codec_superb.metrics.p862.arithmetic.wide.spectra` takes them. Rows of empty frames are zero.
     """
-    half, quarter = 2 * at.quarter, at.quarter
-    re, im = at.room[0], at.room[1]
-    cosines, sines = at.twists
-    for k in range(0, taper.size, LANES):
-        load_frames(samples, at.starts, at.means, taper, re, im, k)
-    re[taper.size // 2 * LANES : half * LANES] = 0.0
-    im[taper.size // 2 * LANES : half * LANES] = 0.0
-    for i in range(half // 4):
-        first_quarter(re, im, i * LANES, half // 4 * LANES)
-    finish(re, im, half, at.twiddle_factors[0], at.twiddle_factors[1])
-    lags, places = at.lags, at.places
+    wide.spectra(samples, taper, at.there)
+    half, places, lags = at.there.half, at.there.places, at.lags
+    re, im = at.there.room[0], at.there.room[1]
+    cosines, sines = at.there.twists
     lags[:LANES] = 0.0
-    for k in range(quarter + 1):
+    for k in range(half // 2 + 1):
         mirror = half - k
-        to = at.back[k % 2]
-        at_k, at_mirror = places[k] * LANES, places[mirror % half] * LANES
+        at_k, at_mirror, row, other = places[k], places[mirror % half], k // 2, mirror // 2
         fold_power(
-            re, im, cosines, sines, at.weights, to, lags, k, at_k, at_mirror, k // 2 * LANES, mirror // 2 * LANES
-        )
+            re, im, cosines, sines, at.weights, at.back[k % 2], lags,
+            k, at_k * LANES, at_mirror * LANES, row * LANES, other * LANES,
+        )  # fmt: skip
     _back(at, unwindow.size)
     for lag in range(0, unwindow.size, LANES):
         transpose_tile(lags, out.reshape(-1), (lag + 1) * LANES, margin + lag, out.shape[1])
@@ -139,11 +114,10 @@ def correlate(samples: Reals, taper: Reals, unwindow: Reals, at: Workspace, marg
 @compiled(error_model="numpy")
 def _back(at: Workspace, lags: int) -> None:
     """Transform the folded powers: rows of ``at.lags`` become the lags from -1 on, all with the same factor."""
-    quarter, places = at.quarter, at.back_places
-    re, im = at.back[0], at.back[1]
-    for i in range(quarter // 4):
-        first_quarter(re, im, i * LANES, quarter // 4 * LANES)
-    finish(re, im, quarter, at.twiddle_factors[0], at.twiddle_factors[1])
+    re, im, places = at.back[0], at.back[1], at.places
+    cosines, sines = at.there.twists
+    quarter = places.size
+    wide.transform(re, im, quarter, at.there.twiddle_factors)
     for k in range((lags + 1) // 2):
         at_k, at_mirror = places[k] * LANES, places[(quarter - k) % quarter] * LANES
-        two_lags(re, im, at.twists[0], at.twists[1], at.lags, 2 * k, at_k, at_mirror, 2 * k * LANES)
+        two_lags(re, im, cosines, sines, at.lags, 2 * k, at_k, at_mirror, 2 * k * LANES)

@@ -146,7 +146,7 @@ def _find(
         for lane in range(LANES):
             # the last eight are filled up with the last frame
             frame = some[min(lane, some.size - 1)]
-            at.starts[lane], at.means[lane] = of.first[frame], of.means[frame]
+            at.there.starts[lane], at.there.means[lane] = of.first[frame], of.means[frame]
         correlation.correlate(of.samples, of.taper, of.unwindow, at, centre, rows)
         candidates.find_candidates(rows, centre, some, search, fine, coarse, found)
 

@@ -6,26 +6,6 @@ from codec_superb.metrics.p862.arithmetic.fast_fft import apart, fused_add, squa
 from codec_superb.metrics.p862.arithmetic.rows import WIDE_LANES, Rows, ir, operation, transposed
 
 
-@operation(arrays=6, integers=1)
-def load_frames(rows: Rows) -> None:
-    """``(samples, starts, means, taper, re, im, at)``: eight samples of each frame, less its mean, under the taper.
-
-    Frame i begins at ``starts[i]``. Even samples become real parts, odd ones imaginary parts.
-    """
-    samples, starts, means, taper, re, im, at = rows.values
-    builder, integer = rows.builder, at.type
-    block = []
-    for lane in range(WIDE_LANES):
-        start = builder.load(builder.gep(starts, [ir.Constant(integer, lane)]))
-        block.append(rows.load(samples, builder.add(start, at)))
-    mean = rows.load(means, ir.Constant(integer, 0))
-    # sample ``at`` is row at / 2, which begins eight times as far
-    first = builder.mul(at, ir.Constant(integer, WIDE_LANES // 2))
-    for i, row in enumerate(transposed(builder, block)):
-        place = builder.add(first, ir.Constant(integer, i // 2 * WIDE_LANES))
-        rows.store(builder.fmul(builder.fsub(row, mean), rows.scalar(taper, at, i)), im if i % 2 else re, place)
-
-
 @operation(arrays=7, integers=5)
 def fold_power(rows: Rows) -> None:
     """``(re, im, cosines, sines, weights, to, first, bin, at, mirror_at, start, mirror_start)``: powers, folded.
