@@ -1,7 +1,7 @@
 """Rows of sixteen float32 or eight float64 numbers as LLVM vectors: what vector operations are written with.
 
-A row is 64 bytes of neighbouring numbers of an array. An operation is a function that writes instructions on rows; numba
-puts them into the compiled loop that calls it. LLVM splits rows into whatever the processor has.
+A row is 64 bytes of neighbouring numbers of an array. An operation is a function that writes instructions on rows;
+numba puts them into the compiled loop that calls it. LLVM splits rows into whatever the processor has.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def transform(re: Reals, im: Reals, half: int, twiddle_factors: tuple[Reals, Rea
 
 @operation(arrays=6, integers=1)
 def load_frames(rows: Rows) -> None:
-    """``(samples, starts, means, taper, re, im, at)``: eight samples of each frame, less its mean, under the taper.
+    """Load, of ``(samples, starts, means, taper, re, im, at)``, eight samples of each frame, less its mean, tapered.
 
     Frame i begins at ``starts[i]``. Even samples become real parts, odd ones imaginary parts.
     """
