@@ -49,7 +49,7 @@ class Found(NamedTuple):
     frequency: Reals
     """Hz, shape ``(frames, candidates)``."""
     strength: Reals
-    count: Integers
+    number: Integers
 
 
 class Interpolation(NamedTuple):
@@ -118,7 +118,7 @@ def find_candidates(
             # as Praat reflects correlations around 1, which interpolation in short windows may exceed
             found.strength[frame, total] = 1.0 / top if top > 1.0 else top
             total += 1
-        found.count[frame] = total
+        found.number[frame] = total
 
 
 @compiled(error_model="numpy")

@@ -77,7 +77,7 @@ class _Frames(NamedTuple):
     """Frames of a signal, and the window they are seen through."""
 
     samples: Reals
-    """Eight more than the last frame has."""
+    """As long as every frame of whole eights."""
     first: Integers
     """First sample of each frame."""
     means: Reals
@@ -96,7 +96,8 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     window = _window(rate, analysis.floor, analysis.ceiling)
     left = _frame_positions(samples.size, rate, analysis)
     # Praat: intensity is relative to the global peak, without the offset
-    peak = float(np.abs(samples - samples.mean()).max())
+    mean = samples.mean()
+    peak = float(max(samples.max() - mean, mean - samples.min()))
     if left.size == 0 or peak == 0.0:
         return np.zeros(left.size)
     costs = np.array([_OCTAVE_COST, _JUMP_COST, _VOICING_COST])
@@ -121,12 +122,13 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
         _OCTAVE_COST,
     )
     at = correlation.workspace(window.transform)
-    # frames are read in eights, the last ones a little beyond their end
-    longer = np.concatenate([samples, np.zeros(LANES)])
     first = left + 1 - window.taper.size // 2
-    frames = _Frames(longer, first, means, loud, window.filled, window.unwindow)
+    # frames are read in eights of samples, the last one a little beyond its end
+    if first[-1] + window.filled.size > samples.size:
+        samples = np.concatenate([samples, np.zeros(LANES)])
+    frames = _Frames(samples, first, means, loud, window.filled, window.unwindow)
     _find(frames, at, search, window.fine, window.coarse, found)
-    return cheapest_path(found.frequency, found.strength, found.count, unvoiced, analysis.ceiling, costs)
+    return cheapest_path(found.frequency, found.strength, found.number, unvoiced, analysis.ceiling, costs)
 
 
 @compiled(error_model="numpy")
