@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.arithmetic import wide
+from codec_superb.metrics.p862.arithmetic.rows import WIDE_LANES as LANES
 
 Reals = NDArray[np.float64]
 # numpy.finfo(float).eps, which pystoi adds to what it divides by
@@ -97,30 +99,32 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
     return out
 
 
-@compiled()
-def padded_frames(joined: Reals, window: Reals, length: int) -> Reals:
-    """Return all windowed frames of a joined signal but the last, half a window apart, with zeros up to ``length``."""
-    hop = window.size // 2
-    # range(0, size - window, hop) again, as in pystoi's stft
-    out = np.zeros((joined.size // hop - 2, length))
-    for frame in range(out.shape[0]):
-        values, row = joined[frame * hop : frame * hop + window.size], out[frame]
-        for k in range(window.size):
-            row[k] = values[k] * window[k]
-    return out
-
-
 @compiled(error_model="numpy")
-def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) -> Reals:
-    """Return the root of the energy in each band, shape ``(bands, frames)``."""
-    out = np.empty((edges.shape[0], spectra.shape[0]))
-    for frame in range(spectra.shape[0]):
-        for band in range(edges.shape[0]):
-            total = 0.0
+def band_envelopes(joined: Reals, window: Reals, edges: NDArray[np.int64], at: wide.Workspace) -> Reals:
+    """Return the root of the energy in each band of all windowed frames but the last, shape ``(bands, frames)``.
+
+    Frames are half a window apart; ``edges`` are bins of the transform of ``at``.
+    """
+    hop, bands = window.size // 2, edges.shape[0]
+    # range(0, size - window, hop) again, as in pystoi's stft
+    count = joined.size // hop - 2
+    out, sums = np.empty((bands, count)), np.empty((bands, LANES))
+    rows = sums.reshape(-1)
+    re, im, places = at.room[0], at.room[1], at.places
+    cosines, sines = at.twists
+    at.means[:] = 0.0
+    for first in range(0, count, LANES):
+        for lane in range(LANES):
+            at.starts[lane] = min(first + lane, count - 1) * hop
+        wide.spectra(joined, window, at)
+        rows[:] = 0.0
+        for band in range(bands):
             for k in range(edges[band, 0], edges[band, 1]):
-                value = spectra[frame, k]
-                total += value.real * value.real + value.imag * value.imag
-            out[band, frame] = np.sqrt(total)
+                at_k, at_mirror = places[k] * LANES, places[(at.half - k) % at.half] * LANES
+                wide.add_bin(re, im, cosines, sines, rows, k, at_k, at_mirror, band * LANES)
+            for lane in range(min(LANES, count - first)):
+                # powers are four times too great
+                out[band, first + lane] = np.sqrt(0.25 * sums[band, lane])
     return out
 
 
@@ -165,46 +169,77 @@ def _correlation(x: Reals, y: Reals) -> float:
     return float(xy / ((np.sqrt(xx) + _TINY) * (np.sqrt(yy) + _TINY)))
 
 
-@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
-def _centre_and_scale(rows: Reals, level: float) -> None:
-    """Give each row mean 0 and norm 1; zeros where it is flat, judged by ``level`` or else by its own energy."""
-    for row in range(rows.shape[0]):
-        values = rows[row]
-        mean = square = 0.0
-        for k in range(values.size):
-            mean += values[k]
-            square += values[k] * values[k]
-        mean /= values.size
-        energy = 0.0
-        for k in range(values.size):
-            values[k] -= mean
-            energy += values[k] * values[k]
-        # pystoi adds normal noise times eps, which makes the score of a flat envelope random
-        flat = energy <= _FLAT * _FLAT * (level if level > 0.0 else square)
-        scale = 0.0 if flat else 1.0 / np.sqrt(energy)
-        for k in range(values.size):
-            values[k] *= scale
-
-
-@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
-def _normalised(envelopes: Reals) -> Reals:
-    """Return one segment ``(bands, frames)``, normalised over time and then over bands, as ``(frames, bands)``."""
-    over_time = envelopes.copy()
-    # Jensen and Taal 2016: rows (over time) first, then columns (over bands)
-    _centre_and_scale(over_time, 0.0)
-    over_bands = np.ascontiguousarray(over_time.T)
-    _centre_and_scale(over_bands, 1.0)
-    return over_bands
-
-
 @compiled(error_model="numpy")
 def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
     """Return ESTOI: the mean correlation of the spectra in segments of ``(bands, frames)`` envelopes, normalised."""
-    count = x.shape[1] - segment + 1
+    bands, count = x.shape[0], x.shape[1] - segment + 1
+    # bands are neighbours, filled up with zeros to whole vectors
+    columns = (bands + LANES - 1) // LANES * LANES
+    spectra = np.zeros((2, x.shape[1], columns))
+    spectra[0, :, :bands], spectra[1, :, :bands] = x.T, y.T
+    share = np.zeros(columns)
+    share[:bands] = 1.0 / bands
+    room, normalised = np.empty((3, columns)), np.empty((2, segment, columns))
     total = 0.0
     for start in range(count):
-        first = _normalised(x[:, start : start + segment])
-        second = _normalised(y[:, start : start + segment])
-        total += np.sum(first * second)
-    # each column has norm 1, so that the sum of products over `segment` columns is at most `segment`
+        for signal in range(2):
+            # Jensen and Taal 2016: each band over time first, then each frame over bands
+            _normalise_bands(spectra[signal, start : start + segment], room, normalised[signal])
+            _normalise_frames(normalised[signal], share, bands)
+        total += _product(normalised[0].reshape(-1), normalised[1].reshape(-1))
+    # each frame has norm 1, so that the sum of products over `segment` frames is at most `segment`
     return float(total / (segment * count))
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalise_bands(frames: Reals, room: Reals, out: Reals) -> None:
+    """Fill ``out`` with ``frames``, each column with mean 0 and norm 1; zeros where it is flat."""
+    means, squares, energies = room[0], room[1], room[2]
+    for band in range(means.size):
+        means[band] = squares[band] = energies[band] = 0.0
+    for frame in range(frames.shape[0]):
+        values = frames[frame]
+        for band in range(means.size):
+            means[band] += values[band]
+            squares[band] += values[band] * values[band]
+    for band in range(means.size):
+        means[band] /= frames.shape[0]
+    for frame in range(frames.shape[0]):
+        values, centred = frames[frame], out[frame]
+        for band in range(means.size):
+            value = values[band] - means[band]
+            centred[band] = value
+            energies[band] += value * value
+    for band in range(means.size):
+        # pystoi adds normal noise times eps, which makes the score of a flat envelope random
+        flat = energies[band] <= _FLAT * _FLAT * squares[band]
+        means[band] = 0.0 if flat else 1.0 / np.sqrt(energies[band])
+    for frame in range(frames.shape[0]):
+        centred = out[frame]
+        for band in range(means.size):
+            centred[band] *= means[band]
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalise_frames(frames: Reals, share: Reals, bands: int) -> None:
+    """Give each row mean 0 and norm 1, of the columns with a ``share`` in its mean; zeros where it is flat."""
+    for frame in range(frames.shape[0]):
+        values = frames[frame]
+        mean = 0.0
+        for band in range(share.size):
+            mean += values[band] * share[band]
+        energy = 0.0
+        for band in range(share.size):
+            values[band] -= mean * (share[band] * bands)
+            energy += values[band] * values[band]
+        scale = 0.0 if energy <= _FLAT * _FLAT else 1.0 / np.sqrt(energy)
+        for band in range(share.size):
+            values[band] *= scale
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _product(x: Reals, y: Reals) -> float:
+    total = 0.0
+    for k in range(x.size):
+        total += x[k] * y[k]
+    return total

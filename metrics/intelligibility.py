@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics import _stoi_loops as loops
 from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.p862.arithmetic import wide
 from codec_superb.metrics.signals import Audio, Signal, pair
 
 _RATE = 10_000
@@ -88,11 +89,8 @@ def _sounding(reference: Signal) -> _ActiveFrames:
 
 def _envelopes_at(signal: Signal, frames: NDArray[np.int64]) -> NDArray[np.float64]:
     """Join the chosen frames, and return the third-octave envelopes of the joined signal, shape ``(bands, frames)``."""
-    from scipy.fft import rfft
-
     joined = loops.joined_frames(at_10_khz(signal), frames, _window())
-    spectra = rfft(loops.padded_frames(joined, _window(), _TRANSFORM), axis=-1, workers=1)
-    return loops.band_envelopes(spectra, _band_edges())
+    return loops.band_envelopes(joined, _window(), _band_edges(), wide.workspace(_TRANSFORM))
 
 
 def at_10_khz(signal: Signal) -> NDArray[np.float64]:

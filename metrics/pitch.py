@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
 from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.praat import tracker as praat
 from codec_superb.metrics.signals import Audio, Signal, pair
 from codec_superb.metrics.warping import ROUNDING, exact_correlation, fast_path
 from codec_superb.metrics.world import tracker as world
@@ -27,7 +27,7 @@ F0_FLOOR, F0_CEILING = 50.0, 1100.0
 """Hz: from a low male voice to a soprano."""
 
 _A4 = 440.0
-_PUBLISHED = PitchSettings(F0_FLOOR, F0_CEILING, voicing_threshold=0.6, step=256)
+_PUBLISHED = praat.PitchSettings(F0_FLOOR, F0_CEILING, voicing_threshold=0.6, step=256)
 _SHORTEST_S = 3.0 / F0_FLOOR
 """Three periods of the lowest pitch."""
 
@@ -89,7 +89,7 @@ def world_f0(signal: Signal) -> NDArray[np.float64]:
 
 def praat_f0(signal: Signal) -> NDArray[np.float64]:
     """Return F0 in Hz every 256 samples, 0 where unvoiced, as Praat's "To Pitch (ac)" with the published settings."""
-    return track(signal.samples, signal.rate, _PUBLISHED)
+    return praat.track(signal.samples, signal.rate, _PUBLISHED)
 
 
 def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

@@ -51,7 +51,7 @@ def _length(half: int) -> int:
 def _refined(samples: Reals, rate: int, coarse: Reals, wave: Reals) -> Reals:
     out = np.zeros(coarse.size)
     longest = 2 * int(1.5 * rate / _LOWEST + 1.0) + 2
-    window, room = np.empty(longest), np.empty((4, longest + _BLOCK))
+    window, room = np.empty(longest), np.empty((5, longest + _BLOCK))
     for frame in range(coarse.size):
         pitch = coarse[frame]
         if pitch <= _LOWEST or pitch > rate / 12.0:
@@ -82,21 +82,34 @@ def _windowed(
     begin = 2.0 * np.pi * ((first - 1.0) / rate - position) / seconds
     cosine = room[0, : size + 1]
     _cosines(begin, 2.0 * np.pi / size, cosine, room[1, : size + 1])
-    shifted = 0
-    for k in range(size):
-        if tie:
-            shifted = _rounded((position + (k - half) / rate) * rate) - first - k
-        window[k] = 0.34 + cosine[k + shifted] * (0.5 + 0.16 * cosine[k + shifted])
-        at = min(max(first + k + shifted - 1, 0), samples.size - 1)
-        main[k] = samples[at]
-    slope[0] = -0.5 * window[1] * main[0]
-    for k in range(1, size - 1):
-        slope[k] = -0.5 * (window[k + 1] - window[k - 1]) * main[k]
-    slope[size - 1] = 0.5 * window[size - 2] * main[size - 1]
-    for k in range(size):
-        main[k] *= window[k]
+    if not tie and 1 <= first <= samples.size - size + 1:
+        _weigh(samples[first - 1 : first - 1 + size], cosine, window, main, slope)
+    else:
+        shifted = 0
+        for k in range(size):
+            if tie:
+                shifted = _rounded((position + (k - half) / rate) * rate) - first - k
+            room[1, k] = cosine[k + shifted]
+            at = min(max(first + k + shifted - 1, 0), samples.size - 1)
+            room[4, k] = samples[at]
+        _weigh(room[4, :size], room[1, :size], window, main, slope)
     main[size:] = 0.0
     slope[size:] = 0.0
+
+
+@compiled(error_model="numpy", fastmath={"contract"})
+def _weigh(samples: Reals, cosine: Reals, window: Reals, main: Reals, slope: Reals) -> None:
+    """Fill ``window`` with a Blackman window of ``cosine``, ``main`` and ``slope`` with what is seen through it."""
+    size = window.size
+    for k in range(size):
+        window[k] = 0.34 + cosine[k] * (0.5 + 0.16 * cosine[k])
+    for k in range(size):
+        main[k] = samples[k] * window[k]
+    slope[0] = -0.5 * window[1] * samples[0]
+    inner, before, after, here = slope[1 : size - 1], window[: size - 2], window[2:size], samples[1 : size - 1]
+    for k in range(inner.size):
+        inner[k] = -0.5 * (after[k] - before[k]) * here[k]
+    slope[size - 1] = 0.5 * window[size - 2] * samples[size - 1]
 
 
 @compiled(error_model="numpy")

@@ -9,7 +9,7 @@ import parselmouth
 import pytest
 from support.metrics import coded, noise, singing, speech
 
-from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
+from codec_superb.metrics.praat.tracker import PitchSettings, track
 
 PUBLISHED = PitchSettings(50.0, 1100.0, voicing_threshold=0.6, step=256)
 RATES = [4_000, 8_000, 16_000, 22_050, 44_100, 48_000]

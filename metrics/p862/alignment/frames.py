@@ -25,10 +25,9 @@ from codec_superb.metrics.p862.arithmetic.exact_fft import (
 )
 from codec_superb.metrics.p862.arithmetic.fast_fft import (
     cross,
+    finish,
     first_quarter,
     first_quarter_of_columns,
-    fused_half,
-    fused_quarter,
     load_columns,
 )
 from codec_superb.metrics.p862.arithmetic.rows import LANES
@@ -191,24 +190,6 @@ def _collect(at: Workspace, count: int) -> None:
 
 
 @compiled(**OPTIONS)
-def _finish(re: Signal, im: Signal, half: int, cosines: Signal, sines: Signal) -> None:
-    """All but the first two stages of the quick transform; bins end in reversed-bit order."""
-    quarter = half // 4
-    # a quarter at a time, to its end, so that it stays in the nearest cache
-    for first in range(0, half, quarter):
-        size = quarter
-        while size > 2:  # noqa: PLR2004 - two stages
-            step = size // 4
-            for start in range(first, first + quarter, size):
-                for i in range(start, start + step):
-                    fused_quarter(re, im, cosines, sines, i * LANES, step * LANES, start // size)
-            size = step
-        if size == 2:  # noqa: PLR2004 - one stage
-            for start in range(first, first + quarter, size):
-                fused_half(re, im, cosines, sines, start * LANES, LANES, start // 2)
-
-
-@compiled(**OPTIONS)
 def quick_spectra(
     signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, halves: HalfLengthWorkspace
 ) -> None:
@@ -223,7 +204,7 @@ def quick_spectra(
         for i in range(0, LANES, 2):
             place = (first + i) // 2 * LANES
             first_quarter_of_columns(columns, window, re, im, i * 2 * LANES, first + i, place, half // 4 * LANES)
-    _finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
+    finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
 
 
 @compiled(**OPTIONS)
@@ -260,7 +241,7 @@ def _quickly(
     # the inverse transform is the transform with real and imaginary parts exchanged
     for i in range(half // 4):
         first_quarter(room[5], room[4], i * LANES, half // 4 * LANES)
-    _finish(room[5], room[4], half, halves.twiddle_factors[0], halves.twiddle_factors[1])
+    finish(room[5], room[4], half, halves.twiddle_factors[0], halves.twiddle_factors[1])
     return _collect_quickly(at, count, hop < 0)
 
 

@@ -1,13 +1,18 @@
-"""Row operations of transforms that may round otherwise than the standard's programme, and cost half as much.
+"""A transform that may round otherwise than the standard's programme, and costs half as much: row operations, stages.
 
 Products and sums may fuse ("contract"). A transform of real samples is one of half as many complex numbers: even
-samples are real parts, odd ones imaginary parts, and ``cross`` takes the spectra of the halves apart.
+samples are real parts, odd ones imaginary parts, and ``cross`` takes the spectra of the halves apart. Stages take rows
+of float32 and of float64 alike.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.arithmetic.rows import (
     LANES,
     ROW,
@@ -18,9 +23,14 @@ from codec_superb.metrics.p862.arithmetic.rows import (
     operation,
     transposed,
 )
+from codec_superb.metrics.p862.tables import OPTIONS
 
 _FUSED = ("contract",)
+_ROW_BYTES = 64
+_IN_CACHE = 128
+"""Rows of both parts that the nearest cache holds."""
 Complex = tuple[Any, Any]
+Numbers = NDArray[np.float32] | NDArray[np.float64]
 
 
 @operation(arrays=3, integers=1)
@@ -104,6 +114,30 @@ def fused_half(rows: Rows) -> None:
     _store(rows, re, im, places, [_plus(builder, a, b), _minus(builder, a, b)])
 
 
+@compiled(**OPTIONS)
+def finish(re: Numbers, im: Numbers, half: int, cosines: Numbers, sines: Numbers) -> None:
+    """Do all but the first two stages of a transform of ``half`` rows; bins end in reversed-bit order."""
+    lanes = _ROW_BYTES // re.itemsize
+    part = half // 4
+    while part > _IN_CACHE:
+        for start in range(0, half, part):
+            for i in range(start, start + part // 4):
+                fused_quarter(re, im, cosines, sines, i * lanes, part // 4 * lanes, start // part)
+        part //= 4
+    # a part at a time, to its end, so that it stays in the nearest cache
+    for first in range(0, half, part):
+        size = part
+        while size > 2:  # noqa: PLR2004 - two stages
+            step = size // 4
+            for start in range(first, first + part, size):
+                for i in range(start, start + step):
+                    fused_quarter(re, im, cosines, sines, i * lanes, step * lanes, start // size)
+            size = step
+        if size == 2:  # noqa: PLR2004 - one stage
+            for start in range(first, first + part, size):
+                fused_half(re, im, cosines, sines, start * lanes, lanes, start // 2)
+
+
 @operation(arrays=9, integers=5)
 def cross(rows: Rows) -> None:
     """Multiply the conjugate of one real signal's spectrum by another's, from and to the spectra of their halves.
@@ -119,10 +153,10 @@ def cross(rows: Rows) -> None:
     for i, (x, y) in enumerate(((re, im), (re2, im2))):
         z, mirror = (rows.load(x, at), rows.load(y, at)), (rows.load(x, mirror_at), rows.load(y, mirror_at))
         place = ir.Constant(number.type, i * LANES)
-        squares = [_squares(builder, value) for value in (z, mirror)]
-        total = builder.fadd(rows.load(energies, place), builder.fadd(*squares))
+        powers = [squares(builder, value) for value in (z, mirror)]
+        total = builder.fadd(rows.load(energies, place), builder.fadd(*powers))
         rows.store(total, energies, place)
-        bins.append(_apart(builder, z, mirror, turn))
+        bins.append(apart(builder, z, mirror, turn))
     low, high = (_product(builder, *pair) for pair in zip(*bins, strict=True))
     even = builder.fadd(low[0], high[0]), builder.fsub(low[1], high[1])
     odd = _turned(
@@ -147,11 +181,11 @@ def magnitude(rows: Rows) -> None:
     builder = rows.builder
     turn = rows.scalar(cosines, number), rows.scalar(sines, number)
     z, mirror = ((rows.load(re, place), rows.load(im, place)) for place in (at, mirror_at))
-    both = _apart(builder, z, mirror, turn)
+    both = apart(builder, z, mirror, turn)
     kind = ir.FunctionType(ROW, [ROW])
     root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f32")
     for value, place in zip(both, (start, mirror_start), strict=True):
-        twice = builder.call(root, [_squares(builder, value)])
+        twice = builder.call(root, [squares(builder, value)])
         rows.store(builder.fmul(twice, ir.Constant(ROW, [0.5] * LANES)), to, place)
 
 
@@ -164,12 +198,12 @@ def weighted_sum(rows: Rows) -> None:
     with cgutils.for_range(builder, count) as loop:
         row = rows.load(values, builder.add(at, builder.mul(loop.index, ir.Constant(at.type, LANES))))
         weight = rows.scalar(weights, builder.add(first, loop.index))
-        builder.store(_fused_add(builder, weight, row, builder.load(kept)), kept)
+        builder.store(fused_add(builder, weight, row, builder.load(kept)), kept)
     rows.store(builder.load(kept), to, start)
 
 
-def _apart(builder: Any, z: Complex, mirror: Complex, turn: Complex) -> tuple[Complex, Complex]:
-    """Two bins of a real signal, twice too great, from those of its halves' spectrum."""
+def apart(builder: Any, z: Complex, mirror: Complex, turn: Complex) -> tuple[Complex, Complex]:
+    """Take two bins of a real signal, twice too great, from those of its halves' spectrum."""
     even = builder.fadd(z[0], mirror[0]), builder.fsub(z[1], mirror[1])
     odd = builder.fadd(z[1], mirror[1]), builder.fsub(mirror[0], z[0])
     odd = _turned(builder, odd, turn)
@@ -177,12 +211,14 @@ def _apart(builder: Any, z: Complex, mirror: Complex, turn: Complex) -> tuple[Co
     return _plus(builder, even, odd), (upper[0], builder.fneg(upper[1]))
 
 
-def _fused_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+def fused_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """Return ``a * b + c``, with one rounding where the processor can."""
     return builder.fadd(builder.fmul(a, b, flags=_FUSED), c, flags=_FUSED)
 
 
-def _squares(builder: Any, a: Complex) -> Any:
-    return _fused_add(builder, a[0], a[0], builder.fmul(a[1], a[1], flags=_FUSED))
+def squares(builder: Any, a: Complex) -> Any:
+    """Return the squared magnitude."""
+    return fused_add(builder, a[0], a[0], builder.fmul(a[1], a[1], flags=_FUSED))
 
 
 def _plus(builder: Any, a: Complex, b: Complex) -> Complex:
@@ -196,7 +232,7 @@ def _minus(builder: Any, a: Complex, b: Complex) -> Complex:
 def _turned(builder: Any, value: Complex, turn: Complex) -> Complex:
     """``value`` times cosine - i sine."""
     cosine, sine = turn
-    real = _fused_add(builder, cosine, value[0], builder.fmul(sine, value[1], flags=_FUSED))
+    real = fused_add(builder, cosine, value[0], builder.fmul(sine, value[1], flags=_FUSED))
     product = builder.fmul(sine, value[0], flags=_FUSED)
     return real, builder.fsub(builder.fmul(cosine, value[1], flags=_FUSED), product, flags=_FUSED)
 

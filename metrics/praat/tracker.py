@@ -13,14 +13,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics import _pitch_loops as loops
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.hann import hann
+from codec_superb.metrics.p862.arithmetic.rows import WIDE_LANES as LANES
+from codec_superb.metrics.praat import candidates, correlation
+from codec_superb.metrics.praat.path import cheapest_path
 
 Reals = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Praat's defaults ("To Pitch (ac)"): three periods, silence 0.03, octave 0.01, jump 0.35, voicing 0.14, 15 candidates
 _PERIODS = 3.0
@@ -32,8 +37,7 @@ _VOICING_COST = 0.14
 _COST_STEP_S = 0.01
 """Time step for which the costs of jumps are given."""
 _CANDIDATES = 15
-_BLOCK_VALUES = 64 * 1024
-"""Samples of windowed frames that are transformed at once."""
+_SHORTEST_TRANSFORM = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +59,33 @@ class _Window:
 
     taper: Reals
     """Shape ``(samples,)``, even."""
-    correlation: Reals
-    """Autocorrelation of the taper, 1 at lag 0, for all lags that are looked at."""
+    filled: Reals
+    """The same, with zeros up to a multiple of eight."""
+    unwindow: Reals
+    """One over the autocorrelation of the taper, 1 at lag 0, zeros beyond the lags that are looked at, in eights."""
     period: int
     """Samples of the longest period."""
     longest: int
     """Lag before which the search for maxima ends."""
     transform: int
     """Length of the Fourier transform: the window and its longest lag fit."""
+    fine: candidates.Interpolation
+    coarse: candidates.Interpolation
+
+
+class _Frames(NamedTuple):
+    """Frames of a signal, and the window they are seen through."""
+
+    samples: Reals
+    """As long as every frame of whole eights."""
+    first: Integers
+    """First sample of each frame."""
+    means: Reals
+    """Local mean of each frame."""
+    loud: Integers
+    """The frames that may be voiced."""
+    taper: Reals
+    unwindow: Reals
 
 
 def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
@@ -70,39 +93,64 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
 
     Returns an empty array when the clip is shorter than a window of three periods of the floor.
     """
-    window = _window(rate, analysis.floor)
+    window = _window(rate, analysis.floor, analysis.ceiling)
     left = _frame_positions(samples.size, rate, analysis)
     # Praat: intensity is relative to the global peak, without the offset
-    peak = float(np.abs(samples - samples.mean()).max())
+    mean = samples.mean()
+    peak = float(max(samples.max() - mean, mean - samples.min()))
     if left.size == 0 or peak == 0.0:
         return np.zeros(left.size)
     costs = np.array([_OCTAVE_COST, _JUMP_COST, _VOICING_COST])
     # Boersma 1993: costs of transitions are for steps of 10 ms, so that a finer step does not forbid jumps
     costs[1:] *= _COST_STEP_S * rate / analysis.step
-    search = loops.Search(
-        # Praat's candidates begin at half of the voicing threshold
+    means, levels = correlation.levels(samples, left, window.taper, window.period)
+    unvoiced = _unvoiced_strength(np.minimum(levels / peak, 1.0), analysis.voicing_threshold)
+    # No candidate is stronger than 1: where "unvoiced" beats that by two changes of voicing, nothing else can win.
+    loud = np.flatnonzero(unvoiced <= 1.0 + 2.0 * costs[2])
+    # as in Praat: a periodic sound has a maximum at every multiple of its period
+    most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
+    found = candidates.Found(
+        np.zeros((left.size, most)), np.zeros((left.size, most)), np.ones(left.size, dtype=np.int64)
+    )
+    search = candidates.Search(
         float(rate),
+        # Praat's candidates begin at half of the voicing threshold
         0.5 * analysis.voicing_threshold,
         window.longest,
         analysis.floor,
         analysis.ceiling,
         _OCTAVE_COST,
     )
-    # as in Praat: a periodic sound has a maximum at every multiple of its period
-    most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
-    frequency, strength = np.zeros((left.size, most)), np.zeros((left.size, most))
-    unvoiced, count = np.zeros(left.size), np.ones(left.size, dtype=np.int64)
-    block = max(1, _BLOCK_VALUES // window.transform)
-    for start in range(0, left.size, block):
-        part = slice(start, start + block)
-        frames, levels = loops.windowed(samples, left[part], window.taper, window.period)
-        unvoiced[part] = _unvoiced_strength(np.minimum(levels / peak, 1.0), analysis.voicing_threshold)
-        # No candidate is stronger than 1: where "unvoiced" beats that by two changes of voicing, nothing else can win.
-        loud = np.flatnonzero(unvoiced[part] <= 1.0 + 2.0 * costs[2])
-        if loud.size:
-            correlations = _correlations(frames[loud] if loud.size < len(frames) else frames, window)
-            loops.find_candidates(correlations, start + loud, search, frequency, strength, count)
-    return loops.cheapest_path(frequency, strength, count, unvoiced, analysis.ceiling, costs)
+    at = correlation.workspace(window.transform)
+    first = left + 1 - window.taper.size // 2
+    # frames are read in eights of samples, the last one a little beyond its end
+    if first[-1] + window.filled.size > samples.size:
+        samples = np.concatenate([samples, np.zeros(LANES)])
+    frames = _Frames(samples, first, means, loud, window.filled, window.unwindow)
+    _find(frames, at, search, window.fine, window.coarse, found)
+    return cheapest_path(found.frequency, found.strength, found.number, unvoiced, analysis.ceiling, costs)
+
+
+@compiled(error_model="numpy")
+def _find(
+    of: _Frames,
+    at: correlation.Workspace,
+    search: candidates.Search,
+    fine: candidates.Interpolation,
+    coarse: candidates.Interpolation,
+    found: candidates.Found,
+) -> None:
+    """Find the candidates of the loud frames, eight by eight."""
+    centre = max(fine.reach, coarse.reach)
+    rows = np.empty((LANES, 2 * centre + of.unwindow.size))
+    for start in range(0, of.loud.size, LANES):
+        some = of.loud[start : start + LANES]
+        for lane in range(LANES):
+            # the last eight are filled up with the last frame
+            frame = some[min(lane, some.size - 1)]
+            at.there.starts[lane], at.there.means[lane] = of.first[frame], of.means[frame]
+        correlation.correlate(of.samples, of.taper, of.unwindow, at, centre, rows)
+        candidates.find_candidates(rows, centre, some, search, fine, coarse, found)
 
 
 def _unvoiced_strength(intensity: Reals, threshold: float) -> Reals:
@@ -110,7 +158,7 @@ def _unvoiced_strength(intensity: Reals, threshold: float) -> Reals:
     return np.asarray(threshold + np.maximum(0.0, 2.0 - intensity * (1.0 + threshold) / _SILENCE))
 
 
-def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArray[np.int64]:
+def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> Integers:
     """Return for each frame the index of the last sample before its centre."""
     dx, step, width = 1.0 / rate, analysis.step / rate, _PERIODS / analysis.floor
     duration = dx * samples
@@ -124,25 +172,26 @@ def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArra
 
 
 @lru_cache(maxsize=8)
-def _window(rate: int, floor: float) -> _Window:
+def _window(rate: int, floor: float, ceiling: float) -> _Window:
     from scipy.fft import irfft, next_fast_len, rfft
 
     # even, so that the centre lies between two samples; rounded as Praat rounds it
     size = 2 * (int(_PERIODS / floor * rate) // 2 - 1)
     longest = min(int(size / _PERIODS) + 2, size // 2)
-    lags = min(longest + loops.MARGIN, size // 2) + 1
+    lags = min(longest + candidates.MARGIN, size // 2) + 1
     taper = hann(size + 1)[1:]
     # zeros for the longest lag: a circular correlation may wrap around beyond it only
-    transform = next_fast_len(size + lags, real=True)
-    correlation = irfft(np.abs(rfft(taper, n=transform)) ** 2, n=transform)[:lags]
-    return _Window(taper, correlation / correlation[0], int(rate / floor), longest, transform)
-
-
-def _correlations(frames: NDArray[np.float32], window: _Window) -> Reals:
-    """Return the corrected autocorrelations of windowed frames, shape ``(frames, lags)``."""
-    from scipy.fft import irfft, rfft
-
-    # workers=1: the pipeline has a process a core already
-    power = loops.power(rfft(frames, n=window.transform, axis=-1, workers=1))
-    raw = irfft(power, n=window.transform, axis=-1, overwrite_x=True, workers=1)
-    return loops.corrected(raw, window.correlation)
+    enough = size + lags
+    long = next_fast_len(enough, real=True)
+    of_taper = irfft(np.abs(rfft(taper, n=long)) ** 2, n=long)[:lags]
+    fine, coarse = candidates.interpolations(lags, longest, rate / ceiling)
+    return _Window(
+        taper=taper,
+        filled=np.pad(taper, (0, -size % LANES)),
+        unwindow=np.pad(of_taper[0] / of_taper, (0, -lags % LANES)),
+        period=int(rate / floor),
+        longest=longest,
+        transform=max(_SHORTEST_TRANSFORM, 1 << (enough - 1).bit_length()),
+        fine=fine,
+        coarse=coarse,
+    )
