@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.verification.statement import Statement
     from codec_superb.server.database.models import VerificationJob
 
+
 def run_verify(context: Context, job: VerificationJob) -> None:
     """Run the job's clips again with a codec of the catalogue, or of an installed plug-in, and store what came out.
 
