@@ -27,9 +27,12 @@ async def _form(request: Request) -> dict[str, str]:
             raise TooLarge(f"expected a form of at most {LIMIT} bytes, got more")
     try:
         # max_num_fields: a body of 64 kB could name tens of thousands
-        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
+        fields = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
     except ValueError as error:
         raise BadRequest(f"expected a form of at most {_FIELDS} fields in UTF-8: {error}") from error
+    if any("\0" in text for field in fields.items() for text in field):
+        raise BadRequest("expected text without the character 0, which PostgreSQL takes in no query, got one")
+    return fields
 
 
 Form = Annotated[dict[str, str], Depends(_form)]

@@ -203,6 +203,7 @@ class TestForms:
             (b"x" * 70_000, form, 413),
             (b"&".join(b"a=b" for _ in range(30)), form, 400),
             (b"csrf=%ff%fe", form, 403),
+            (b"csrf=a%00b", form, 400),
             (b"\xff\xfe", form, 400),
             (b"{}", "application/json", 400),
             (b"", "", 400),
