@@ -20,7 +20,7 @@ from codec_superb.applications.errors import ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Prediction, Samples, Sound
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.tokens.disturbances import disturbed
-from codec_superb.applications.tokens.matches import Counts, matches
+from codec_superb.applications.tokens.matches import ALL, Counts, matches
 from codec_superb.applications.tokens.table import CODINGS
 from codec_superb.base_codec.errors import CodecError, CodingFailed
 from codec_superb.base_codec.interface import Codec, Encoded
@@ -97,7 +97,10 @@ def _codings(
         if coding > 1:
             tokens = _tokens(codec, encoded)
             if coding in codings:
-                counts |= matches(f"recode_{coding}", first, tokens) | matches(f"step_{coding}", before, tokens)
+                counts |= matches(f"recode_{coding}", first, tokens)
+                # over all codebooks: a name more for each would be a third of all
+                step = f"match:step_{coding}:{ALL}"
+                counts[step] = matches(f"step_{coding}", before, tokens)[step]
             before = tokens
         sound = codec.decode(encoded)[0]
         if coding in (1, *codings):
