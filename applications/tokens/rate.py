@@ -71,9 +71,7 @@ def rates(tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str
 
     Raises ApplicationError for other tokens than the codebooks have, MissingPackage without ``constriction``.
     """
-    for clip, found in tokens.items():
-        if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
-            raise ApplicationError(f"{clip}: expected tokens of codebooks of {sizes} entries, got {found.shape}")
+    _refuse_others(tokens, sizes)
     counts: dict[str, Counts] = {clip: {} for clip in sorted(tokens)}
     if not counts:
         return counts
@@ -95,6 +93,12 @@ def rates(tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str
     for of in counts.values():
         _add_sums(of, len(sizes))
     return counts
+
+
+def _refuse_others(tokens: Mapping[str, Tokens], sizes: Sequence[int]) -> None:
+    for clip, found in tokens.items():
+        if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
+            raise ApplicationError(f"{clip}: expected tokens of codebooks of {sizes} entries, got {found.shape}")
 
 
 def coded_by_folds(
