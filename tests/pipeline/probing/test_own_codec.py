@@ -25,6 +25,7 @@ from codec_superb.pipeline.probing.choice import check_probes_possible
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
@@ -152,6 +153,7 @@ def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, 
     assert {of.codec: of.probes["tokens_rate"].ok for of in outcomes} == {"mimi_8cb": 3, "opus_12k": 0}
     info = RunFolder(out / "mimi_8cb" / "data").info()
     assert [of.random for of in info.probes.values()] == [True, True]
+    score([out / "mimi_8cb"], metrics=["stft"], executor=pool)
     with pytest.raises(SubmissionError, match="random weights"):
         pack([RunFolder(out / "mimi_8cb" / "data")], tmp_path / "mimi.zip")
 
