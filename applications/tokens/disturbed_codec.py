@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from codec_superb.applications.embed.codec_encoder import CodecEncoder, as_application_errors
 from codec_superb.applications.embed.frames import Frames
 from codec_superb.applications.errors import ModelUnusable, PredictionFailed
-from codec_superb.applications.interface import Prediction, Samples, Sound
+from codec_superb.applications.interface import Prediction, Samples, Setting, Sound
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.tokens.disturbances import disturbed
-from codec_superb.applications.tokens.matches import Counts, matches
-from codec_superb.applications.tokens.table import CODINGS
+from codec_superb.applications.tokens.matches import ALL, Counts, matches
+from codec_superb.applications.tokens.table import CODINGS, VERSION
 from codec_superb.base_codec.errors import CodecError, CodingFailed
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.metrics.score import prepare, score_pair
@@ -44,6 +44,10 @@ class DisturbedCodec(CodecEncoder):
     kind = "codec-disturbed"
     # a clip takes half its length and more: one at a time, so that little is lost where a run is killed
     batch_seconds = 1.0
+
+    def sizes(self, codebooks: int) -> dict[str, Setting]:  # noqa: ARG002 -- all are taken
+        """Return the version of what is done: kept answers of another one are not taken."""
+        return {"disturbances": VERSION}
 
     def rows(self, codec: Codec, audio: NDArray[np.float32]) -> Frames:
         """Return the tokens of a clip, a row a frame."""
@@ -97,7 +101,10 @@ def _codings(
         if coding > 1:
             tokens = _tokens(codec, encoded)
             if coding in codings:
-                counts |= matches(f"recode_{coding}", first, tokens) | matches(f"step_{coding}", before, tokens)
+                counts |= matches(f"recode_{coding}", first, tokens)
+                # over all codebooks: a name more for each would be a third of all
+                step = f"match:step_{coding}:{ALL}"
+                counts[step] = matches(f"step_{coding}", before, tokens)[step]
             before = tokens
         sound = codec.decode(encoded)[0]
         if coding in (1, *codings):

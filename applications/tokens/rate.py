@@ -3,7 +3,7 @@
 What is kept of a clip are counts by codebook (from 1, or ``all``): ``bits:<model>:<codebook>`` with log2 of the entries
 as total, where the model is ``unigram``, ``after``, ``beside`` (:mod:`codec_superb.applications.tokens.entropy`) or
 ``coded`` (the context model; over all codebooks what the coder wrote); ``bias:<model>:<codebook>``, what the estimate
-is expected to be too low by; and ``use:<codebook>``, entries that no clip before it has.
+is expected to be too low by, on the first clip alone; and ``use:<codebook>``, entries that no clip before it has.
 
 The coder's model is trained on clips of other clusters (folds of whole speakers and recordings), then on the clip
 itself as it goes. One bit a clip says whether it is coded, or sent as it is where that is shorter.
@@ -71,18 +71,18 @@ def rates(tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str
 
     Raises ApplicationError for other tokens than the codebooks have, MissingPackage without ``constriction``.
     """
-    for clip, found in tokens.items():
-        if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
-            raise ApplicationError(f"{clip}: expected tokens of codebooks of {sizes} entries, got {found.shape}")
+    _refuse_others(tokens, sizes)
     counts: dict[str, Counts] = {clip: {} for clip in sorted(tokens)}
+    if not counts:
+        return counts
     for book, size in enumerate(sizes):
         uses = first_uses(tokens, book)
         for kind in KINDS:
             found_bits = entropies(tokens, kind, book)
             for clip, of in counts.items():
-                frames = tokens[clip].shape[1]
-                of[f"bits:{kind}:{book + 1}"] = (frames * log2(size), found_bits.bits[clip])
-                of[f"bias:{kind}:{book + 1}"] = (float(frames), frames * found_bits.bias)
+                of[f"bits:{kind}:{book + 1}"] = (tokens[clip].shape[1] * log2(size), found_bits.bits[clip])
+            # one number for all clips: the first holds it
+            next(iter(counts.values()))[f"bias:{kind}:{book + 1}"] = (1.0, found_bits.bias)
         for clip, of in counts.items():
             of[f"use:{book + 1}"] = (size / len(counts), float(uses[clip]))
     for clip, written in coded_by_folds(tokens, sizes, folds):
@@ -93,6 +93,12 @@ def rates(tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str
     for of in counts.values():
         _add_sums(of, len(sizes))
     return counts
+
+
+def _refuse_others(tokens: Mapping[str, Tokens], sizes: Sequence[int]) -> None:
+    for clip, found in tokens.items():
+        if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
+            raise ApplicationError(f"{clip}: expected tokens of codebooks of {sizes} entries, got {found.shape}")
 
 
 def coded_by_folds(
@@ -112,6 +118,7 @@ def coded_by_folds(
 
 
 def _add_sums(counts: Counts, codebooks: int) -> None:
-    for name in (*(f"bits:{kind}" for kind in KINDS), *(f"bias:{kind}" for kind in KINDS), "use"):
+    names = [*(f"bits:{kind}" for kind in KINDS), *(f"bias:{kind}" for kind in KINDS), "use"]
+    for name in (name for name in names if f"{name}:1" in counts):
         parts = [counts[f"{name}:{book}"] for book in range(1, codebooks + 1)]
         counts[f"{name}:{ALL}"] = (sum(total for total, _ in parts), sum(value for _, value in parts))

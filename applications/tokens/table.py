@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 CODINGS = (2, 3, 5, 10, 25)
 """The tokens of these codings are compared with those of the first: the fifth is the one after four decodings."""
+VERSION = "1"
+"""Of the disturbances; a change of numbers changes it, and that of the probe."""
 NOISES = (40, 30, 20)
 """Signal-to-noise ratios in dB."""
 

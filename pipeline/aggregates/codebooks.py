@@ -56,4 +56,6 @@ def _figure(name: str) -> ProbeMetric:
     target, most = _PER_TOTAL[name.partition(":")[0]]
     least = -inf if target == "mean" else 0.0
     shown = f"{_FIGURES}:{target}"
-    return ProbeMetric(name, name, "", True, least, most, 3, "", shown, name, interval=not name.startswith("use:"))
+    return ProbeMetric(
+        name, name, "", True, least, most, 3, "", shown, name, interval=not name.startswith(("use:", "bias:"))
+    )

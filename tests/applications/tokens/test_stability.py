@@ -52,8 +52,8 @@ def test_a_codec_without_memory_keeps_all_tokens_when_shifted_by_a_frame(known: 
 
 
 def test_every_disturbance_of_the_table_is_counted_for_every_codebook(known: Stability) -> None:
-    """As matches by codebook, which add up to those of all, and as edits."""
-    for key in DISTURBANCES:
+    """As matches by codebook, which add up to those of all, and as edits; steps over all codebooks."""
+    for key in (key for key in DISTURBANCES if not key.startswith("step_")):
         whole = known.counts[f"match:{key}:all"]
         books = [known.counts[f"match:{key}:{book}"] for book in (1, 2)]
         assert whole == tuple(map(sum, zip(*books, strict=True)))
@@ -120,4 +120,5 @@ def test_every_family_of_tokens_has_an_answer_with_random_weights(name: str, fam
     found = stability(codec, "c", sound, rate, "speech")
     assert len(found.tokens) == codec.card.codebooks
     np.testing.assert_array_equal(found.tokens, codec.encode(sound[None], rate).payload)
-    assert {f"match:{key}:{len(found.tokens)}" for key in DISTURBANCES} <= found.counts.keys()
+    books = {key: ALL if key.startswith("step_") else str(len(found.tokens)) for key in DISTURBANCES}
+    assert {f"match:{key}:{book}" for key, book in books.items()} <= found.counts.keys()

@@ -153,7 +153,7 @@ def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, 
     info = RunFolder(out / "mimi_8cb" / "data").info()
     assert [of.random for of in info.probes.values()] == [True, True]
     with pytest.raises(SubmissionError, match="random weights"):
-        pack([out / "mimi_8cb"], tmp_path / "x.zip", submitter="me", contact="me@example.org")
+        pack([RunFolder(out / "mimi_8cb" / "data")], tmp_path / "mimi.zip")
 
 
 def test_bench_asks_for_no_codec_by_name_before_it_runs(data: Path) -> None:
