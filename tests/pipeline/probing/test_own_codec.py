@@ -18,16 +18,20 @@ from support.profile import amount
 
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.errors import ApplicationError
+from codec_superb.applications.probe import SIDES
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.codebooks import counts_by_name
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.probing.choice import check_probes_possible
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.tables.rows import PairRow
 from codec_superb.pipeline.workers.executor import Executor
 
 SLOW = f"{HERE}:SlowLevels"
@@ -98,6 +102,13 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     assert (chance.value or 0) > 100 * (1 / COARSE + 1 / FINE) / 2
     coded = found["tokens_entropy_kbps"]
     assert 0 < (coded.resynthesis.value or 0) < (coded.reference.value or 0)
+    every = {of.name: of.score for of in counts_by_name(rows, kept)}
+    assert every["match:noise_20:all"] == noisy
+    sums = [
+        sum(getattr(of, side) for of in kept if isinstance(of, PairRow) and of.right == "match:noise_30:2")
+        for side in SIDES[::-1]
+    ]
+    assert every["match:noise_30:2"].value == pytest.approx(100 * sums[0] / sums[1])
     names = {of.backend for of in run.info().probes.values()}
     assert names == {"codec-disturbed", "codec-codes"}
 
@@ -152,6 +163,7 @@ def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, 
     assert {of.codec: of.probes["tokens_rate"].ok for of in outcomes} == {"mimi_8cb": 3, "opus_12k": 0}
     info = RunFolder(out / "mimi_8cb" / "data").info()
     assert [of.random for of in info.probes.values()] == [True, True]
+    score([out / "mimi_8cb"], metrics=["stft"], executor=pool)
     with pytest.raises(SubmissionError, match="random weights"):
         pack([RunFolder(out / "mimi_8cb" / "data")], tmp_path / "mimi.zip")
 
