@@ -87,10 +87,9 @@ class TokenModel(nn.Module):
             entered = self.join(self.embedding(rows).flatten(2))
         else:
             # summed without a copy of each vector: a sixteenth of the memory of 16 codebooks
-            flat = functional.embedding_bag(
-                rows.flatten(0, 1), self.embedding.weight, mode="sum", padding_idx=0
-            )  # fmt: skip
-            entered = flat.view(*rows.shape[:2], -1)
+            flat = functional.embedding_bag(rows.flatten(0, 1), self.embedding.weight, mode="sum", padding_idx=0)
+            # a clip of one frame has no step before its first
+            entered = flat.view(*rows.shape[:2], self.begin.numel())
         begin = self.begin.to(entered.dtype).expand(len(grid), 1, -1)
         found: Tensor = self.dropout(torch.cat([begin, entered], dim=1))
         return found

@@ -8,27 +8,36 @@ once.
 from __future__ import annotations
 
 from math import log2
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import ClipOutcome, ProbeScores, ScoredPair, ScoringInput, Setting
+from codec_superb.applications.packages import require_packages
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.token_models.clips import TokenClip, divide
 from codec_superb.applications.token_models.configuration import configuration_named
-from codec_superb.applications.token_models.likelihood import ClipLikelihood
-from codec_superb.applications.token_models.likelihood import score as likelihood
 from codec_superb.applications.token_models.patterns import pattern_named
-from codec_superb.applications.token_models.training import TokenTraining, load_trained, train
 from codec_superb.applications.tokens.matches import ALL
 from codec_superb.applications.tokens.source import tokens_of
 from codec_superb.applications.tokens.stability import counted
+
+if TYPE_CHECKING:
+    from codec_superb.applications.token_models.likelihood import ClipLikelihood
 
 LEARNT = "the token model is trained on it"
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:
-    """Train on some clusters of clips, and return the counts of the others; a clip without tokens has failed."""
+    """Train on some clusters of clips, and return the counts of the others; a clip without tokens has failed.
+
+    Raises MissingPackage with the install command.
+    """
+    require_packages(probe.key, "xares", "torch", "transformers", "accelerate")
+    from codec_superb.applications.token_models.likelihood import score as likelihood
+    from codec_superb.applications.token_models.training import TokenTraining, load_trained, train
+
     outcomes: dict[str, ClipOutcome] = {}
     clips: list[TokenClip] = []
     for item in question.items:

@@ -140,9 +140,11 @@ def _train(job: Job[M, S], on_step: OnStep, device: str, bf16: bool) -> None:
 
 
 def _accelerator(device: str, bf16: bool) -> Any:
-    from accelerate import Accelerator
+    import accelerate
 
-    return Accelerator(cpu=device == "cpu", mixed_precision="bf16" if bf16 else "no")
+    # the precision of the first training of a process would be that of all: accelerate 1.15 refuses another
+    accelerate.state.AcceleratorState._reset_state()  # noqa: SLF001
+    return accelerate.Accelerator(cpu=device == "cpu", mixed_precision="bf16" if bf16 else "no")
 
 
 def _step(job: Job[M, S], own: M, module: Any, optimiser: Any, accelerator: Any, step: int) -> float:

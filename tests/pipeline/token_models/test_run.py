@@ -35,7 +35,7 @@ def test_a_curve_of_three_seeds_is_printed_and_kept(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each seed and amount of sound has a model; a second call trains and scores nothing and says the same."""
-    arguments = ["tokens", "lm", "--codec", f"{HERE}:Levels", "--dataset", str(data), "--share", "0.5", "--share", "1"]
+    arguments = ["tokens", "lm", "--codec", f"{HERE}:Levels", "--dataset", str(data), "--share", "0.5", "1"]
     assert call([*arguments, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert [(of["share"], of["seed"]) for of in found["readings"]] == [(s, n) for s in (0.5, 1.0) for n in (42, 1, 2)]
