@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 MULTI_VALUE_OPTIONS = (
-    "--codec", "--condition", "--dataset", "--matched", "--metric", "--probe-codec", "--scope", "--seed", "--share", "--variant",
+    "--codec", "--condition", "--dataset", "--matched", "--metric", "--probe-codec", "--scope", "--seed", "--share",
+    "--variant",
 )  # fmt: skip
 """Options that accept several values after one name, in commands where they accept several at all."""
 
