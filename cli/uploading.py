@@ -137,6 +137,8 @@ _PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chun
 def _post(file: Path, server: str, token: str | None) -> tuple[requests.Response, bytes]:
     headers = {"Content-Type": "application/zip", "User-Agent": f"codec-superb/{__version__}"}
     try:
+        # allow_redirects: requests would repeat a redirected POST as a GET without its body (rebuild_method, 301 to
+        # 303); stream: it would read an answer of any length
         with file.open("rb") as body:
             response = requests.post(
                 server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
@@ -197,6 +199,7 @@ def _plain(value: Any) -> Any:
 
 
 def _retry_after(response: requests.Response) -> float:
+    # RFC 9110, 10.2.3: seconds, or a date, which no leaderboard sends
     said = response.headers.get("Retry-After", "")
     return min(float(said), _LONGEST_WAIT) if said.isascii() and said.isdigit() else 0.0
 

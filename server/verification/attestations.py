@@ -161,6 +161,7 @@ def _check(session: Session, submission: Submission, statement: Statement) -> No
 
 
 def _columns(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    # pre_buffer reads ahead in threads of Arrow's own, for storage with latency; here the bytes are in memory
     table = pq.read_table(io.BytesIO(data), columns=["category", "clip"], use_threads=False, pre_buffer=False)
     return table.column("category"), table.column("clip")
 
