@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from codec_superb.applications.probe import PARTS, SIDES
+from codec_superb.applications.probe import LARGEST_COUNT, PARTS, SIDES, SIGNED
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
@@ -108,11 +108,22 @@ def _check_named(clips: dict[str, ClipRow], named: Sequence[PairRow], where: str
         seen.add((of.left, of.right))
         if not of.target or of.enrol_clean is not None:
             findings.add(place, "target true and no enrol_clean for a count", "not so", _AGAIN)
-        if of.reference < 0:
-            findings.add(f"{place}: reference", "a total of at least 0", of.reference, _AGAIN)
-        elif of.right.startswith(PARTS) and not 0 <= of.resynthesis <= of.reference * (1 + _SLACK):
-            findings.add(f"{place}: resynthesis", f"0 to {of.reference:g}, its total", of.resynthesis, _AGAIN)
+        if not 0 <= of.reference <= LARGEST_COUNT:
+            findings.add(f"{place}: reference", f"a total of 0 to {LARGEST_COUNT:g}", of.reference, _AGAIN)
+            continue
+        least, most = _ends(of)
+        if not least <= of.resynthesis <= most:
+            findings.add(f"{place}: resynthesis", f"{least:g} to {most:g}", of.resynthesis, _AGAIN)
     _check_counts(clips, counts, "counts", where, findings)
+
+
+def _ends(of: PairRow) -> tuple[float, float]:
+    """Return what a count with this total may be."""
+    if of.right.startswith(PARTS):
+        return 0.0, of.reference * (1 + _SLACK)
+    if of.right == "bits:coded:all":  # the coder sends what it does not shorten as it is, and says so in a bit
+        return 0.0, of.reference * (1 + _SLACK) + 2
+    return -LARGEST_COUNT if of.right.startswith(SIGNED) else 0.0, LARGEST_COUNT
 
 
 def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> None:
