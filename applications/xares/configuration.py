@@ -8,17 +8,27 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
+from codec_superb import strict_yaml
 from codec_superb.applications.errors import ApplicationError, UnknownApplication
 from codec_superb.field_faults import sentences
 from codec_superb.record import Record
 
+LARGEST_SEED = 2**53
+"""As far as a number of JSON is exact everywhere."""
 Positive = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
+ShortName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
+"""On one line: results carry it into tables, charts and a database, which takes no NUL."""
+Size = Literal[
+    "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"
+]
+SIZES: tuple[Size, ...] = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+"""Those that must be stated: the library's own ones are of a model of seven billion weights."""
 R = TypeVar("R", bound=Record)
 
 
@@ -36,11 +46,11 @@ class LowRank(Record):
 class DecoderConfiguration(Record):
     """A language model, how it is joined to frames, and how it is trained."""
 
-    decoder: str
+    decoder: ShortName
     """Name, which results carry."""
     checkpoint: str = ""
     """Of a published language model: a repository or a folder; empty for one that starts from seeded random weights."""
-    shape: dict[str, int] = Field(default_factory=dict)
+    shape: dict[Size, Positive] = Field(default_factory=dict)
     """Sizes of a model without a checkpoint, by the names of a Llama configuration of transformers."""
     low_rank: LowRank | None = None
     """None where all weights of the language model are trained."""
@@ -54,22 +64,40 @@ class DecoderConfiguration(Record):
     """Sounds a step."""
     accumulate: Positive = 1
     """Parts that a step's sounds are divided into, one after the other, where they do not fit into memory at once."""
-    rate: Annotated[float, Field(gt=0)]
+    rate: Annotated[FiniteFloat, Field(gt=0)]
     """Learning rate at its highest."""
     warmup: Annotated[int, Field(ge=0)]
     """Steps in which the rate rises from 0; afterwards it falls to 0 in a line."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    weight_decay: Annotated[FiniteFloat, Field(ge=0)] = 0.01
     """Of AdamW, whose betas are 0.9 and 0.999."""
-    largest_gradient: Annotated[float, Field(gt=0)] = 1.0
+    largest_gradient: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     """Norm to which the gradient is cut."""
-    longest_s: Annotated[float, Field(gt=0)] = 30.0
+    longest_s: Annotated[FiniteFloat, Field(gt=0)] = 30.0
     """Seconds of a training sound; of a longer one a part is taken, drawn once."""
     checkpoint_every: Positive = 200
     """Steps between two states on disk."""
     new_tokens: Positive = 150
     """Longest answer."""
-    repetition_penalty: Annotated[float, Field(ge=1)] = 1.05
+    repetition_penalty: Annotated[FiniteFloat, Field(ge=1)] = 1.05
     """By which scores of tokens are divided that the answer has already."""
+
+    @model_validator(mode="after")
+    def _one_language_model(self) -> DecoderConfiguration:
+        if bool(self.checkpoint) == bool(self.shape):
+            raise ValueError(
+                f"decoder {self.decoder}: expected checkpoint or shape, got {'both' if self.shape else 'none'}"
+            )
+        if missing := [name for name in SIZES if self.shape and name not in self.shape]:
+            raise ValueError(f"shape: expected {', '.join(SIZES)}, got none of the name {missing[0]}; state it")
+        if (
+            self.shape
+            and "head_dim" not in self.shape
+            and self.shape["hidden_size"] % (2 * self.shape["num_attention_heads"])
+        ):
+            raise ValueError(
+                f"shape: expected hidden_size to be an even multiple of num_attention_heads, got {self.shape}"
+            )
+        return self
 
     @property
     def sha256(self) -> str:
@@ -80,7 +108,7 @@ class DecoderConfiguration(Record):
 class TrackTask(Record):
     """A task of a track: the understanding task of its name says prompt, classes, measure and test datasets."""
 
-    weight: Annotated[float, Field(gt=0)]
+    weight: Annotated[FiniteFloat, Field(gt=0)]
     """Share of the training sounds, over the sum of all tasks'."""
     train: tuple[str, ...] = ()
     """Datasets of the program to train on."""
@@ -88,20 +116,20 @@ class TrackTask(Record):
     """The publisher's training shards below a folder of data, ``{00..17}`` standing for numbers."""
     fields: tuple[str, ...] = ()
     """Names of the field of their JSON that holds the text, tried in order."""
-    classes: int = 0
+    classes: Annotated[int, Field(ge=0)] = 0
     """Number of classes that the publisher states; 0 where there are none."""
 
 
 class Track(Record):
     """Tasks that one decoder learns together."""
 
-    track: str
+    track: ShortName
     """Name."""
     title: str
     """For people."""
     decoder: str
     """Usual configuration."""
-    tasks: dict[str, TrackTask]
+    tasks: Annotated[dict[str, TrackTask], Field(min_length=1)]
     """By the name of the understanding task that asks and tries."""
     also: tuple[str, ...] = ()
     """Understanding tasks that decoders are tried by and not trained on; each asks what one of ``tasks`` asks."""
@@ -110,6 +138,12 @@ class Track(Record):
     def sha256(self) -> str:
         """Hash of the canonical JSON."""
         return _sha256(self.model_dump(mode="json"))
+
+
+def check_seed(seed: int) -> None:
+    """Raise ApplicationError for a seed that a record cannot carry."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ApplicationError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, got {seed}")
 
 
 def _sha256(value: object) -> str:
@@ -152,8 +186,8 @@ def _named(name: str, known: Mapping[str, R], kind: type[R], what: str) -> R:
             raise UnknownApplication(name, known, what)
         return known[name]
     try:
-        return kind.model_validate(yaml.safe_load(Path(name).read_text(encoding="utf-8")))
+        return kind.model_validate(strict_yaml.load(Path(name).expanduser().read_text(encoding="utf-8")))
     except ValidationError as error:
         raise ApplicationError(f"{name}: {sentences(error)}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ApplicationError(f"{name}: expected a {what} in YAML: {' '.join(str(error).split())}") from error

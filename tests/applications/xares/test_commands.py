@@ -14,6 +14,7 @@ from support.server.xares import SOUND, reading
 from support.shards import flac, write_shard
 from typer.testing import CliRunner
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Model
 from codec_superb.applications.xares.configuration import track_named
 from codec_superb.applications.xares.decoder import Question
@@ -142,6 +143,15 @@ def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
     found = CliRunner().invoke(app, ["xares", "run", str(home / "tones")])
     assert isinstance(found.exception, RunFolderError)
     assert not (home / "home" / "xares").exists()
+
+
+def test_a_seed_that_no_record_carries_is_refused(home: Path) -> None:
+    """Before anything is fetched or trained."""
+    for seed in ("-1", str(2**53 + 1)):
+        found = CliRunner().invoke(app, ["xares", "run", "--seed", "1", "--seed", seed])
+        assert isinstance(found.exception, ApplicationError)
+        assert f"expected a whole number from 0 to 9007199254740992, got {seed}" in str(found.exception)
+    assert not (home / "home").exists()
 
 
 def test_an_encoder_s_rate_is_said() -> None:
