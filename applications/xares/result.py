@@ -25,7 +25,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f
 """A name on one line: it goes into tables, charts and a database, which takes no NUL."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-Rate = Annotated[FiniteFloat, Field(gt=0)]
+SLOWEST, FASTEST = 1e-6, 1e9
+Rate = Annotated[FiniteFloat, Field(ge=SLOWEST, le=FASTEST)]
+"""What a logarithmic axis can show; nothing real is beyond."""
 
 
 class EncoderRate(Record):

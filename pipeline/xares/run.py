@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
@@ -74,12 +75,15 @@ def datasets_of(
 
 
 def device_of(asked: str) -> str:
-    """Return ``cuda`` or ``cpu`` for ``auto``."""
-    if asked != "auto":
+    """Return ``cuda`` or ``cpu`` for ``auto``. Raises ApplicationError where ``cuda`` is asked for and not there."""
+    if asked == "cpu":
         return asked
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    there = torch.cuda.is_available()
+    if asked == "cuda" and not there:
+        raise ApplicationError("expected a graphics card that torch can use, got none; call it with --device cpu")
+    return "cuda" if there else "cpu"
 
 
 def train_all(
