@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
+from codec_superb import strict_yaml
 from codec_superb.applications.errors import ApplicationError, UnknownApplication
 from codec_superb.field_faults import sentences
 from codec_superb.record import Record
 
 Positive = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 R = TypeVar("R", bound=Record)
 
 
@@ -29,7 +30,7 @@ class Schedule(Record):
     """Sounds, or sequences, a step."""
     accumulate: Positive = 1
     """Parts that a step's sounds are divided into, one after the other, where they do not fit into memory at once."""
-    rate: Annotated[float, Field(gt=0)]
+    rate: Annotated[FiniteFloat, Field(gt=0)]
     """Learning rate at its highest."""
     warmup: Annotated[int, Field(ge=0)]
     """Steps in which the rate rises from 0; afterwards it falls in a line."""
@@ -37,11 +38,11 @@ class Schedule(Record):
     """Share of the highest rate to which it falls."""
     betas: tuple[Share, Share] = (0.9, 0.999)
     """Of AdamW."""
-    epsilon: Annotated[float, Field(gt=0)] = 1e-8
+    epsilon: Annotated[FiniteFloat, Field(gt=0)] = 1e-8
     """Of AdamW."""
-    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    weight_decay: Annotated[FiniteFloat, Field(ge=0)] = 0.01
     """Of AdamW."""
-    largest_gradient: Annotated[float, Field(gt=0)] = 1.0
+    largest_gradient: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     """Norm to which the gradient is cut."""
     checkpoint_every: Positive = 200
     """Steps between two states on disk."""
@@ -71,8 +72,8 @@ def named(name: str, known: Mapping[str, R], kind: type[R], what: str) -> R:
             raise UnknownApplication(name, known, what)
         return known[name]
     try:
-        return kind.model_validate(yaml.safe_load(Path(name).read_text(encoding="utf-8")))
+        return kind.model_validate(strict_yaml.load(Path(name).expanduser().read_text(encoding="utf-8")))
     except ValidationError as error:
         raise ApplicationError(f"{name}: {sentences(error)}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ApplicationError(f"{name}: expected a {what} in YAML: {' '.join(str(error).split())}") from error

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import Field
+from pydantic import Field, FiniteFloat, model_validator
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.training.schedule import Positive, Schedule, Share, named, sha256_of_json
 from codec_superb.record import Record
+
+LARGEST_SEED = 2**53
+"""As far as a number of JSON is exact everywhere."""
+ShortName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
+"""On one line: results carry it into tables, charts and a database, which takes no NUL."""
+Size = Literal[
+    "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"
+]
+SIZES: tuple[Size, ...] = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+"""Those that must be stated: the library's own ones are of a model of seven billion weights."""
 
 
 class LowRank(Record):
@@ -27,11 +38,11 @@ class LowRank(Record):
 class DecoderConfiguration(Schedule):
     """A language model, how it is joined to frames, and how it is trained."""
 
-    decoder: str
+    decoder: ShortName
     """Name, which results carry."""
     checkpoint: str = ""
     """Of a published language model: a repository or a folder; empty for one that starts from seeded random weights."""
-    shape: dict[str, int] = Field(default_factory=dict)
+    shape: dict[Size, Positive] = Field(default_factory=dict)
     """Sizes of a model without a checkpoint, by the names of a Llama configuration of transformers."""
     low_rank: LowRank | None = None
     """None where all weights of the language model are trained."""
@@ -39,18 +50,36 @@ class DecoderConfiguration(Schedule):
     """Frames that are averaged to one."""
     standardise: bool = False
     """Whether each number of a frame is scaled by its mean and deviation over the training sounds."""
-    longest_s: Annotated[float, Field(gt=0)] = 30.0
+    longest_s: Annotated[FiniteFloat, Field(gt=0)] = 30.0
     """Seconds of a training sound; of a longer one a part is taken, drawn once."""
     new_tokens: Positive = 150
     """Longest answer."""
-    repetition_penalty: Annotated[float, Field(ge=1)] = 1.05
+    repetition_penalty: Annotated[FiniteFloat, Field(ge=1)] = 1.05
     """By which scores of tokens are divided that the answer has already."""
+
+    @model_validator(mode="after")
+    def _one_language_model(self) -> DecoderConfiguration:
+        if bool(self.checkpoint) == bool(self.shape):
+            raise ValueError(
+                f"decoder {self.decoder}: expected checkpoint or shape, got {'both' if self.shape else 'none'}"
+            )
+        if missing := [name for name in SIZES if self.shape and name not in self.shape]:
+            raise ValueError(f"shape: expected {', '.join(SIZES)}, got none of the name {missing[0]}; state it")
+        if (
+            self.shape
+            and "head_dim" not in self.shape
+            and self.shape["hidden_size"] % (2 * self.shape["num_attention_heads"])
+        ):
+            raise ValueError(
+                f"shape: expected hidden_size to be an even multiple of num_attention_heads, got {self.shape}"
+            )
+        return self
 
 
 class TrackTask(Record):
     """A task of a track: the understanding task of its name says prompt, classes, measure and test datasets."""
 
-    weight: Annotated[float, Field(gt=0)]
+    weight: Annotated[FiniteFloat, Field(gt=0)]
     """Share of the training sounds, over the sum of all tasks'."""
     train: tuple[str, ...] = ()
     """Datasets of the program to train on."""
@@ -58,20 +87,20 @@ class TrackTask(Record):
     """The publisher's training shards below a folder of data, ``{00..17}`` standing for numbers."""
     fields: tuple[str, ...] = ()
     """Names of the field of their JSON that holds the text, tried in order."""
-    classes: int = 0
+    classes: Annotated[int, Field(ge=0)] = 0
     """Number of classes that the publisher states; 0 where there are none."""
 
 
 class Track(Record):
     """Tasks that one decoder learns together."""
 
-    track: str
+    track: ShortName
     """Name."""
     title: str
     """For people."""
     decoder: str
     """Usual configuration."""
-    tasks: dict[str, TrackTask]
+    tasks: Annotated[dict[str, TrackTask], Field(min_length=1)]
     """By the name of the understanding task that asks and tries."""
     also: tuple[str, ...] = ()
     """Understanding tasks that decoders are tried by and not trained on; each asks what one of ``tasks`` asks."""
@@ -80,6 +109,12 @@ class Track(Record):
     def sha256(self) -> str:
         """Hash of the canonical JSON."""
         return sha256_of_json(self.model_dump(mode="json"))
+
+
+def check_seed(seed: int) -> None:
+    """Raise ApplicationError for a seed that a record cannot carry."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ApplicationError(f"seed: expected a whole number from 0 to {LARGEST_SEED}, got {seed}")
 
 
 @cache

@@ -10,7 +10,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.plugins import PluginError, import_file
+from codec_superb.plugins import PluginError, fault, import_file
 
 ENDING = "Encoder"
 RATE = 16_000
@@ -26,6 +29,9 @@ _SAMPLES = 50_000
 """Of the noise that the published checker sends, three sounds at a time."""
 _NEAR = 1e-3
 """Largest difference of a sound's frames alone and in a batch, over their deviation: float32 is rounded in both."""
+_TWICE = "the same sound twice has two answers"
+_ROUNDED = 16
+"""The same in steps of the frames' own type, where that is coarser: half precision, bfloat16."""
 
 
 def find_encoder(name: str) -> Callable[..., nn.Module]:
@@ -48,7 +54,9 @@ def find_encoder(name: str) -> Callable[..., nn.Module]:
             raise ApplicationError(f"{place}: expected a class {wanted}, found none; it has {_listed(own)}")
         return found  # type: ignore[no-any-return]
     if len(own) != 1:
-        raise ApplicationError(f"{place}: expected one class whose name ends in {ENDING}, got {_listed(own)}; name one")
+        raise ApplicationError(
+            f"{place}: expected one class whose name ends in {ENDING}, got {_listed(own)}; name one: {place}:NAME"
+        )
     found_class: Callable[..., nn.Module] = own[0]
     return found_class
 
@@ -69,35 +77,72 @@ def make_encoder(name: str, arguments: Path | None = None) -> nn.Module:
 
     Raises ApplicationError with the reason where it cannot be made, is no module, or has no ``output_dim``.
     """
-    given: Mapping[str, Any] = {}
-    if arguments is not None:
-        try:
-            given = json.loads(arguments.read_text())
-        except (OSError, ValueError) as error:
-            raise ApplicationError(f"{arguments}: expected a JSON object of arguments: {error}") from error
+    given = {} if arguments is None else _arguments(arguments)
     try:
-        made = find_encoder(name)(**given)
+        with redirect_stdout(sys.stderr):  # standard output is the program's: a record, a table
+            made = find_encoder(name)(**given)
     except ApplicationError:
         raise
-    except Exception as error:
-        raise ApplicationError(
-            f"{name} cannot be made: {type(error).__name__}: {error}; mend it and call again"
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise ApplicationError(f"{name} cannot be made: {_fault(name, error)}; mend it and call again") from error
     if not isinstance(made, nn.Module):
         raise ApplicationError(f"{name}: expected a torch.nn.Module, got {type(made).__name__}")
-    if not isinstance(getattr(made, "output_dim", None), int):
-        raise ApplicationError(f"{name}: expected an attribute output_dim, the numbers of a frame; set it in __init__")
+    if frame_size(made) < 1:
+        raise ApplicationError(
+            f"{name}: expected an attribute output_dim, the numbers of a frame, at least 1, got "
+            f"{getattr(made, 'output_dim', None)!r:.60}; set it in __init__"
+        )
     return made.eval().requires_grad_(False)
+
+
+def frame_size(encoder: nn.Module) -> int:
+    """Return the numbers of a frame that an encoder states; 0 where it states none."""
+    stated: Any = getattr(encoder, "output_dim", None)
+    try:
+        return 0 if isinstance(stated, bool) else operator.index(stated)
+    except TypeError:
+        return 0
+
+
+def _arguments(file: Path) -> dict[str, Any]:
+    try:
+        given = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ApplicationError(f"{file}: expected a JSON object of arguments: {error}") from error
+    if not isinstance(given, dict):
+        raise ApplicationError(f"{file}: expected a JSON object of arguments, got {type(given).__name__}")
+    return given
+
+
+def _fault(place: str, error: BaseException) -> str:
+    """Describe what a stranger's code raised, with the line of its file."""
+    if isinstance(error, SystemExit):
+        return "it calls sys.exit"
+    assert isinstance(error, Exception)
+    return fault(Path(place.partition(":")[0]).expanduser().absolute(), error)
 
 
 def encode(encoder: nn.Module, audio: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Return what ``forward`` gives, checked for kind and shapes. Raises ApplicationError with expected and got."""
-    with torch.inference_mode():
-        answer = encoder(audio, mask)
-    if isinstance(answer, str | bytes) or not hasattr(answer, "__len__") or torch.is_tensor(answer) or len(answer) != 2:  # noqa: PLR2004
-        raise ApplicationError(f"forward: expected a pair of frames and mask, got {type(answer).__name__}")
+    try:
+        inspect.signature(encoder.forward).bind(audio, mask)
+    except TypeError as error:
+        told = f"expected two arguments, audio and mask: {error}; give the mask a default of None"
+        raise ApplicationError(f"forward: {told}") from error
+    try:
+        with torch.inference_mode(), redirect_stdout(sys.stderr):
+            answer = encoder(audio, mask)
+    except (Exception, SystemExit) as error:
+        own = str(getattr(sys.modules.get(type(encoder).__module__), "__file__", ""))
+        raise ApplicationError(
+            f"forward: {_fault(own, error)}; it must take {tuple(audio.shape)} float32 at {RATE} Hz, and "
+            f"{'no mask' if mask is None else 'a mask'}"
+        ) from error
+    if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004
+        many = f" of {len(answer)}" if isinstance(answer, tuple | list) else ""
+        raise ApplicationError(f"forward: expected a pair of frames and mask, got {type(answer).__name__}{many}")
     frames, kept = answer
-    size = int(str(encoder.output_dim))
+    size = frame_size(encoder)
     if not torch.is_tensor(frames) or frames.shape != (len(audio), frames.shape[-2] if frames.ndim > 1 else 0, size):
         raise ApplicationError(
             f"forward: expected frames of shape ({len(audio)}, frames, {size}), got {_shape(frames)}"
@@ -105,6 +150,11 @@ def encode(encoder: nn.Module, audio: Tensor, mask: Tensor | None) -> tuple[Tens
     if kept is not None and (not torch.is_tensor(kept) or kept.shape != frames.shape[:2]):
         wanted = tuple(frames.shape[:2])
         raise ApplicationError(f"forward: expected a mask of shape {wanted} or None, got {_shape(kept)}")
+    if not frames.shape[1]:
+        raise ApplicationError(f"forward: expected frames of {audio.shape[1]} samples, got none")
+    if kept is not None and not bool(((kept == 0) | (kept == 1)).all()):
+        values = f"{float(kept.min()):g} to {float(kept.max()):g}"
+        raise ApplicationError(f"forward: expected a mask of 0 and 1, got numbers from {values}; round it")
     return frames, kept
 
 
@@ -125,18 +175,16 @@ def check_encoder(encoder: nn.Module) -> Iterator[str]:
         frames, _ = encode(encoder, audio, None)
         again, _ = encode(encoder, audio, None)
         _, kept = encode(encoder, audio, ones)
-        yield from _about_frames(frames, again)
+        unusable = list(_about_frames(frames, again))
+        yield from unusable
+        if unusable and not unusable[0].startswith(_TWICE):
+            return
         if kept is not None:
             yield from _about_ends(encoder, audio, frames, kept)
-        yield from _about_batches(encoder, audio, kept)
+        if kept is None or bool(kept[0].any()):
+            yield from _about_batches(encoder, audio, kept)
     except ApplicationError as error:
         yield str(error)
-        return
-    except TypeError as error:
-        yield f"forward: expected two arguments, audio and mask: {error}; give the mask a default of None"
-        return
-    except Exception as error:  # noqa: BLE001 -- whatever a stranger's code raises is a finding
-        yield f"forward: {type(error).__name__}: {error}; it must take {tuple(audio.shape)} float32 at {RATE} Hz"
         return
     changed = [name for name, value in encoder.state_dict().items() if not torch.equal(value, state[name])]
     if changed or encoder.training:
@@ -149,7 +197,9 @@ def _about_frames(frames: Tensor, again: Tensor) -> Iterator[str]:
     elif not torch.isfinite(frames).all():
         yield "expected finite frames of noise, got NaN or infinity"
     elif not torch.equal(frames, again):
-        yield "the same sound twice has two answers: expected equal frames; leave out what draws random numbers"
+        yield f"{_TWICE}: expected equal frames; leave out what draws random numbers, or changes the audio in place"
+    elif torch.equal(frames[0], frames[1]):
+        yield "two sounds have one answer: expected frames that depend on the audio; look at weights and masks"
 
 
 def _about_ends(encoder: nn.Module, audio: Tensor, frames: Tensor, kept: Tensor) -> Iterator[str]:
@@ -174,6 +224,10 @@ def _about_batches(encoder: nn.Module, audio: Tensor, kept: Tensor | None) -> It
     mask[0, half:] = 0
     padded = torch.where(mask.bool(), audio, torch.zeros(()))
     together, kept_together = encode(encoder, padded, mask)
+    if not torch.isfinite(together).all():
+        # a language model multiplies what a mask leaves out by 0, and infinity by 0 is NaN
+        yield "expected finite frames behind a padded sound too, got NaN or infinity; write 0 there"
+        return
     alone, kept_alone = encode(encoder, audio[:1, :half], mask[:1, :half])
     if kept_together is None:
         yield "no mask comes back for a padded sound: silence behind it counts as sound; return a mask of frames"
@@ -191,5 +245,5 @@ def _about_batches(encoder: nn.Module, audio: Tensor, kept: Tensor | None) -> It
     shared = min(len(own), len(wanted)) - 2
     if shared > 0:
         apart = float((own[:shared] - wanted[:shared]).abs().max() / wanted.std().clamp(min=1e-9))
-        if apart > _NEAR:
+        if apart > max(_NEAR, _ROUNDED * torch.finfo(together.dtype).eps):
             yield f"a sound has other frames beside a longer one, by {apart:.2g} of their deviation: expected the same"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -52,6 +54,8 @@ class EncoderFile(FrameBackend):
             found, kept = encode(self._encoder, audio, torch.ones_like(audio, dtype=torch.long))
         except ApplicationError as error:
             raise PredictionFailed(str(error)) from error
+        if kept is not None and not bool(kept.any()):
+            raise PredictionFailed(f"the encoder's mask keeps none of {found.shape[1]} frames")
         own = found[0] if kept is None else found[0][kept[0].bool()]
         frames: Frames = own.float().cpu().numpy()
         return frames
@@ -68,8 +72,11 @@ class EncoderFile(FrameBackend):
     def _digest(self, encoder: torch.nn.Module) -> str:
         digest = hashlib.sha256()
         place = self.chosen.partition(":")[0]
-        if place.endswith(".py"):
-            digest.update(Path(place).expanduser().read_bytes())
+        file = place if place.endswith(".py") else getattr(sys.modules[place], "__file__", None)
+        if file:
+            digest.update(Path(file).expanduser().read_bytes())
+        if given := str(self.options["arguments"]):
+            digest.update(json.dumps(json.loads(Path(given).read_text()), sort_keys=True).encode())
         for name, value in sorted(encoder.state_dict().items()):
             digest.update(name.encode() + np.ascontiguousarray(value.detach().cpu().float().numpy()).tobytes())
         return digest.hexdigest()

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from codec_superb.applications.xares.configuration import configurations, tracks
+from codec_superb.applications.xares.configuration import LARGEST_SEED, configurations, tracks
 from codec_superb.metrics.results import Score
 from codec_superb.record import Record
 
@@ -24,8 +24,10 @@ _OWN_DIGITS = 8
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
 """A name on one line: it goes into tables, charts and a database, which takes no NUL."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Seed = Annotated[int, Field(ge=0, le=2**53)]
-Rate = Annotated[FiniteFloat, Field(gt=0)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+SLOWEST, FASTEST = 1e-6, 1e9
+Rate = Annotated[FiniteFloat, Field(ge=SLOWEST, le=FASTEST)]
+"""What a logarithmic axis can show; nothing real is beyond."""
 
 
 class EncoderRate(Record):

@@ -20,7 +20,7 @@ from codec_superb.applications.embed.frames_store import FramesStore, home_of
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.training import loop
 from codec_superb.applications.training.loop import STATE, WEIGHTS, OnStep
-from codec_superb.applications.xares.configuration import DecoderConfiguration, Track
+from codec_superb.applications.xares.configuration import DecoderConfiguration, Track, check_seed
 from codec_superb.applications.xares.decoder import Question, SoundDecoder
 from codec_superb.applications.xares.examples import Example, Mixture, data_sha256, definition_of
 from codec_superb.applications.xares.language_model import LanguageModel, find_language_model, make_decoder
@@ -46,6 +46,10 @@ class Training:
     """Digest of the encoder."""
     mode: str = "references"
     """What it is trained on: ``references``, ``matched CODEC`` or ``shuffled labels``."""
+
+    def __post_init__(self) -> None:
+        """Refuse a seed that a record of the result cannot carry. Raises ApplicationError."""
+        check_seed(self.seed)
 
     @property
     def weights(self) -> dict[str, float]:

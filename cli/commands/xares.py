@@ -39,7 +39,11 @@ ShuffledOption = Annotated[bool, typer.Option("--shuffled", help="Train on label
 DataOption = Annotated[
     Path | None,
     typer.Option(
-        "--data", metavar="DIR", help="Train on publishers' shards below this folder, and try their test parts."
+        "--data",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Train on publishers' shards below this folder, and try their test parts.",
     ),
 ]
 WeightsDir = Annotated[

@@ -24,6 +24,7 @@ LARGEST = 1 << 30
 """Bytes of a member; a larger one is no clip."""
 _SHOWN = 20
 """Places that a report names."""
+_HALVES = re.compile("[\ud800-\udfff]")
 _BRACES = re.compile(r"\{(\d+)\.\.(\d+)\}|\{([^{}]*,[^{}]*)\}")
 
 
@@ -110,7 +111,8 @@ def texts_of(entry: Entry, names: Sequence[str], report: ShardReport) -> list[st
     tried = [*names, *(name for name in FIELDS if name not in names)]
     value: Any = next((entry.fields[name] for name in tried if entry.fields.get(name) not in (None, "", [])), None)
     given = value if isinstance(value, list) else [value]
-    texts = [str(each) for each in given if isinstance(each, str | int | float)]
+    # half a surrogate pair can be written in JSON, and nowhere else
+    texts = [str(each) for each in given if isinstance(each, str | int | float) and not _HALVES.search(str(each))]
     if not texts:
         report.note("JSON without a text", entry.place, f"none of {', '.join(tried)}")
     return texts
@@ -130,14 +132,15 @@ def _members(file: Path, report: ShardReport) -> Iterator[tuple[str, bytes]]:
                 content = shard.extractfile(member)
                 assert content is not None  # it is a file
                 yield member.name, content.read()
-    except (tarfile.TarError, EOFError, OSError, gzip.BadGzipFile, zlib.error) as error:
+    # ValueError: headers of sparse files, which tarfile takes for numbers unseen
+    except (tarfile.TarError, EOFError, OSError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         report.note("a shard that is cut off or damaged", file.name, str(error))
 
 
 def _fields(text: bytes, place: str, report: ShardReport) -> dict[str, Any] | None:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         report.note("JSON that cannot be read", place, str(error))
         return None
     if not isinstance(found, dict):

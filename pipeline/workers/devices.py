@@ -35,12 +35,18 @@ def chosen_device(codec: str, device: str) -> str:
 
 
 def trained_on(device: str) -> str:
-    """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device."""
-    if device != "auto":
+    """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device.
+
+    Raises PipelineError where ``cuda`` is asked for and not there.
+    """
+    if device == "cpu":
         return device
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    there = torch.cuda.is_available()
+    if device == "cuda" and not there:
+        raise PipelineError("expected a graphics card that torch can use, got none; call it with --device cpu")
+    return "cuda" if there else "cpu"
 
 
 def refuse_device(device: str, cards: Sequence[Card]) -> None:

@@ -56,11 +56,13 @@ def parts_of(track: Track, data: Path | None, runs: Sequence[Path], say: Say) ->
         for dataset in here:
             found.setdefault(dataset, []).append(f"{PREFIX}{name}")
         if not here:
-            say(f"{name}: not tried: its test part, {' or '.join(definition.task.datasets)}, is not below {data}")
+            place = "is in shards, and no --data DIR is named" if data is None else f"is not below {data}"
+            say(f"{name}: not tried: its test part, {' or '.join(definition.task.datasets)}, {place}")
     if not found:
+        place = "" if data is None else f" below {data}"
         raise PipelineError(
-            f"track {track.track}: expected the test part of one task at least, found none below {data}; see the steps "
-            f"of codec-superb datasets index {next(iter(_datasets(track)))}"
+            f"track {track.track}: expected the test part of one task at least, found none{place}; see the steps of "
+            f"codec-superb datasets index {next(iter(_datasets(track)))}"
         )
     return found
 

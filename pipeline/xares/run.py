@@ -14,7 +14,7 @@ from codec_superb.applications.embed.frames_store import FramesStore, encoder_di
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.xares.chat import CONSTRAINED, GREEDY, NAME, encoder_named
-from codec_superb.applications.xares.configuration import Track, configuration_named
+from codec_superb.applications.xares.configuration import Track, check_seed, configuration_named
 from codec_superb.applications.xares.examples import Example, examples_of, labels_shuffled
 from codec_superb.applications.xares.language_model import find_language_model
 from codec_superb.applications.xares.result import SHUFFLED, Heard, Reading
@@ -54,6 +54,11 @@ class Asked:
     weights: Path | None = None
     device: str = "cpu"
     bf16: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a seed of no record before any decoder is trained. Raises ApplicationError."""
+        for seed in self.seeds:
+            check_seed(seed)
 
 
 def datasets_of(

@@ -14,12 +14,14 @@ from support.server.xares import SOUND, reading
 from support.shards import flac, write_shard
 from typer.testing import CliRunner
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Model
 from codec_superb.applications.xares.configuration import track_named
 from codec_superb.applications.xares.decoder import Question
 from codec_superb.applications.xares.training import load_trained
 from codec_superb.cli.app import app
-from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.errors import PipelineError, RunFolderError
+from codec_superb.pipeline.xares.parts import parts_of
 from codec_superb.pipeline.xares.recording import bits_per_s, rate_of, result_of
 from codec_superb.pipeline.xares.result_file import read_results
 from codec_superb.pipeline.xares.run import Asked, train_all
@@ -142,6 +144,32 @@ def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
     found = CliRunner().invoke(app, ["xares", "run", str(home / "tones")])
     assert isinstance(found.exception, RunFolderError)
     assert not (home / "home" / "xares").exists()
+
+
+def test_a_card_and_a_folder_that_are_not_there_are_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is fetched; shards that nobody named are asked for."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    found = CliRunner().invoke(app, ["xares", "run", "--device", "cuda"])
+    assert "expected a graphics card that torch can use, got none" in str(found.exception)
+    found = CliRunner().invoke(app, ["xares", "run", "--track", "a", "--data", str(home / "none")])
+    assert found.exit_code == 2
+    assert "does not exist" in found.output
+    said: list[str] = []
+    with pytest.raises(
+        PipelineError, match="expected the test part of one task at least, found none; see the steps of"
+    ):
+        parts_of(track_named("a_hidden"), None, (), said.append)
+    assert all(line.endswith("is in shards, and no --data DIR is named") for line in said)
+    assert not (home / "home").exists()
+
+
+def test_a_seed_that_no_record_carries_is_refused(home: Path) -> None:
+    """Before anything is fetched or trained."""
+    for seed in ("-1", str(2**53 + 1)):
+        found = CliRunner().invoke(app, ["xares", "run", "--seed", "1", "--seed", seed])
+        assert isinstance(found.exception, ApplicationError)
+        assert f"expected a whole number from 0 to 9007199254740992, got {seed}" in str(found.exception)
+    assert not (home / "home").exists()
 
 
 def test_an_encoder_s_rate_is_said() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,26 @@ FAULTS = {
     "self.conv(audio[:, None]) * self.slope": (
         "self.conv(audio[:, None]) / audio.abs().mean()", "other frames beside a longer one",
     ),
+    "self.conv(audio[:, None])": ("self.conv(0 * audio[:, None])", "two sounds have one answer: expected frames"),
+    "< lengths[:, None]).long(": (
+        "< lengths[:, None]).long().mul(7", "expected a mask of 0 and 1, got numbers from 7 to 7; round it",
+    ),
+    "        return frames, (torch": (
+        """        frames = frames / (torch.arange(frames.shape[1])[None] < lengths[:, None])[..., None]
+        return frames, (torch""",
+        "expected finite frames behind a padded sound",
+    ),
+    "        frames = self.norm": (
+        "        raise SystemExit\n        frames = self.norm", "forward: it calls sys.exit; it must take",
+    ),
+    "  if audio_attention_mask is None": (
+        "  raise OSError('two\\nlines')\n        if audio_attention_mask is None",
+        r"forward: OSError: two lines \(line 15\); it must take",
+    ),
+    "        return frames, None": ("        return frames[:, :0], None", "expected frames of 50000 samples, got none"),
+    "return frames, (torch.arange(frames.shape[1])": (
+        "return {'a': 1, 'b': 2}, (torch.arange(frames.shape[1])", r"got dict",
+    ),
 }  # fmt: skip
 
 
@@ -84,7 +105,7 @@ def test_an_encoder_written_for_xares_llm_has_no_fault_and_gives_frames(tmp_path
 
 @pytest.mark.parametrize("right", FAULTS, ids=[said.split("|")[0][:40] for _, said in FAULTS.values()])
 def test_each_fault_is_a_sentence(tmp_path: Path, right: str) -> None:
-    """What was expected, and what came; the published checker sees five of these ten."""
+    """What was expected, and what came; the published checker sees five of the first ten."""
     wrong, said = FAULTS[right]
     assert right in GOOD
     faults = list(check_encoder(make_encoder(str(_write(tmp_path, GOOD.replace(right, wrong, 1))))))
@@ -103,6 +124,64 @@ def test_arguments_are_json(tmp_path: Path) -> None:
     arguments.write_text("[1")
     with pytest.raises(ApplicationError, match="expected a JSON object of arguments"):
         make_encoder(str(file), arguments)
+
+
+@pytest.mark.parametrize(("stated", "taken"), [
+    ("np.int64(width)", True), ("'16'", False), ("True", False), ("0", False), ("-16", False), ("torch.ones(2)", False),
+])  # fmt: skip
+def test_output_dim_is_a_number(tmp_path: Path, stated: str, taken: bool) -> None:
+    """Of any kind of whole number; what came is said of others."""
+    file = _write(tmp_path, "import numpy as np\n" + GOOD.replace("output_dim = width", f"output_dim = {stated}"))
+    if taken:
+        assert list(check_encoder(make_encoder(str(file)))) == []
+    else:
+        with pytest.raises(ApplicationError, match=r"expected an attribute output_dim, .*, got .*; set it in __init__"):
+            make_encoder(str(file))
+
+
+def test_half_precision_is_no_fault(tmp_path: Path) -> None:
+    """What is rounded to 16 bits differs by their last digits beside a longer sound."""
+    for kind in ("half", "bfloat16", "double"):
+        file = _write(tmp_path, GOOD.replace("frames = self.norm(", f"frames = torch.Tensor.{kind}(self.norm("
+                      ).replace(".transpose(1, 2)", ").transpose(1, 2)", 1))  # fmt: skip
+        assert list(check_encoder(make_encoder(str(file)))) == [], kind
+
+
+def test_code_and_arguments_decide_about_kept_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of other code, or of another argument, are not taken for its own where weights are the same."""
+    file, arguments = _write(tmp_path), tmp_path / "arguments.json"
+    digests = set()
+    for slope in (1.0, 2.0):
+        arguments.write_text(json.dumps({"slope": slope}))
+        digests.add(encoder_named(f"{file},arguments={arguments}").prepare().sha256)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for text in (GOOD, GOOD.replace("* self.slope", "* self.slope + 1")):
+        (tmp_path / "dotted_encoder.py").write_text(text)
+        digests.add(encoder_named("encoder-file:dotted_encoder:ConvEncoder").prepare().sha256)
+        monkeypatch.delitem(sys.modules, "dotted_encoder")
+    assert len(digests) == 4
+
+
+def test_an_encoder_that_fails_or_prints_keeps_to_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is trained; standard output stays the program's."""
+    for text, said in (
+        ("raise OSError('gone')", r"forward: OSError: gone \(line 14\)"),
+        ("raise SystemExit(0)", "it calls sys.exit"),
+    ):
+        file = _write(tmp_path, GOOD.replace("frames = self.norm", f"{text}\n        frames = self.norm"))
+        with pytest.raises(ApplicationError, match=said):
+            encoder_named(str(file)).prepare()
+    with pytest.raises(ApplicationError, match=r"cannot be made: it calls sys\.exit; mend it"):
+        make_encoder(str(_write(tmp_path, GOOD.replace("super().__init__()", "raise SystemExit(0)"))))
+    talks = GOOD.replace("super().__init__()", "super().__init__(); print('made')").replace(
+        "frames = self.norm", "print('encodes'); frames = self.norm"
+    )
+    assert list(check_encoder(make_encoder(str(_write(tmp_path, talks))))) == []
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert {"made", "encodes"} == set(told.err.split())
 
 
 def test_a_file_holds_one_encoder(tmp_path: Path) -> None:

@@ -97,6 +97,28 @@ def test_faults_are_counted_with_their_places(tmp_path: Path) -> None:
     assert "!!!! ????" in [of.target for of in read_shard(file, ("label",), ShardReport(), training=False)]
 
 
+def test_strange_headers_and_texts_are_counted(tmp_path: Path) -> None:
+    """A sparse file's header that is no number, JSON of 100,000 lists, half a surrogate pair: each costs itself."""
+    members = [
+        ("a.flac", TONE), ("a.json", b"[" * 100_000), ("b.flac", TONE), ("b.json", b'{"text": "cat \\ud800"}'),
+        ("c.flac", TONE), ("c.json", _json(text="dog")),
+    ]  # fmt: skip
+    file = tmp_path / "s.tar"
+    with tarfile.open(file, "w", format=tarfile.PAX_FORMAT) as shard:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            shard.addfile(info, io.BytesIO(content))
+        sparse = tarfile.TarInfo("d.flac")
+        sparse.pax_headers = {"GNU.sparse.map": "a,b"}
+        shard.addfile(sparse)
+    report = ShardReport()
+    assert [of.target for of in read_shard(file, ("label",), report, training=True)] == ["dog"]
+    assert dict(report.faults) == {
+        "JSON that cannot be read": 1, "JSON without a text": 1, "a shard that is cut off or damaged": 1,
+    }  # fmt: skip
+
+
 @given(cut=st.floats(0.02, 0.98))
 @examples(40)
 def test_a_shard_that_is_cut_off_gives_what_stands_before_the_cut(

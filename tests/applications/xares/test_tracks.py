@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from codec_superb.applications.errors import MissingLabels
+from codec_superb.applications.errors import ApplicationError, MissingLabels
 from codec_superb.applications.interface import Item
 from codec_superb.applications.table import APPLICATIONS, PROBES
 from codec_superb.applications.understanding.scoring import is_tried
 from codec_superb.applications.understanding.templates import render
-from codec_superb.applications.xares.configuration import configuration_named, configurations, tracks
+from codec_superb.applications.xares.configuration import configuration_named, configurations, track_named, tracks
 from codec_superb.applications.xares.examples import FAMILY, asked, definition_of, examples_of, tasks_tried
 from codec_superb.data_manifests.audio.webdataset import expand
 from codec_superb.data_manifests.catalogue import load_manifest
@@ -100,3 +103,37 @@ def test_the_published_recipe() -> None:
     assert (found.rate, found.warmup, found.weight_decay, found.largest_gradient) == (1e-4, 200, 0.01, 1.0)
     assert (found.new_tokens, found.repetition_penalty, found.longest_s) == (150, 1.05, 30.0)
     assert (found.pooling, found.standardise) == (1, False)
+
+
+DECODER = {
+    "decoder": "own", "steps": 1, "batch": 1, "rate": 0.1, "warmup": 0,
+    "shape": {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
+}  # fmt: skip
+TRACK = {"track": "own", "title": "t", "decoder": "tiny", "tasks": {"xares_sound": {"weight": 1, "train": ["mini"]}}}
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ({**DECODER, "shape": {"hiden_size": 8}}, "hiden_size"),
+    ({**DECODER, "shape": {"hidden_size": 8}}, "expected hidden_size, .*, got none of the name intermediate_size"),
+    ({**DECODER, "shape": {}}, "expected checkpoint or shape, got none"),
+    ({**DECODER, "checkpoint": "a/b"}, "expected checkpoint or shape, got both"),
+    ({**DECODER, "shape": {**DECODER["shape"], "num_hidden_layers": -1}}, "greater than or equal to 1, got -1"),
+    ({**DECODER, "shape": {**DECODER["shape"], "num_attention_heads": 3}}, "even multiple of num_attention_heads"),
+    ({**DECODER, "rate": float("inf")}, "rate: expected a finite number, got inf"),
+    ({**DECODER, "decoder": "a\nb"}, "decoder: expected text of the form"),
+    ({**TRACK, "tasks": {}}, "tasks: expected"),
+    ({**TRACK, "tasks": {"xares_sound": {"weight": float("inf")}}}, "weight: expected a finite number, got inf"),
+    ({**TRACK, "tasks": {"xares_sound": {"weight": 1, "classes": -3}}}, "classes: expected greater than or equal to 0"),
+    ({**TRACK, "track": ""}, "track: expected"),
+    ({**TRACK, "track": "x" * 61}, "track: expected"),
+    ("track: a\ntrack: b\n", "the key track is given twice"),
+    ("[" * 3000, "expected a track in YAML"),
+    ("", "expected names with values, got None"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_before_anything_is_made(tmp_path: Path, text: Any, said: str) -> None:
+    """A misspelt size once made a model of seven billion weights; a name that no record carries cost a training."""
+    file = tmp_path / "own.yaml"
+    file.write_text(text if isinstance(text, str) else yaml.safe_dump(text))
+    read = configuration_named if isinstance(text, dict) and "steps" in text else track_named
+    with pytest.raises(ApplicationError, match=said):
+        read(str(file))

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 from support.server.xares import LANGUAGE, READER, make_record, make_records, make_xares_codecs, reading
 from support.web.site import accessibility_faults, running_site, visitor
 
+from codec_superb.applications.xares.result import FASTEST, SLOWEST, EncoderRate, Heard
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest
@@ -139,6 +141,26 @@ def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Da
             remove(session, "xares", each.name, actor="test")
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "No results yet" in client.get("/xares").text
+
+
+def test_rates_that_no_axis_can_show_are_refused(client: TestClient, database: Database) -> None:
+    """The least and the greatest rate are drawn; beyond them a record has one faulty field."""
+    for rate in (5e-324, 1.7e308):
+        with pytest.raises(ValidationError, match="frames_per_s"):
+            EncoderRate(frames_per_s=rate)
+    records = []
+    for number, rate in enumerate((SLOWEST, FASTEST)):
+        heard = Heard(codec=f"c{number}", title="</script>", family="\u202e", kbps=rate)
+        all_rates = EncoderRate(frames_per_s=rate, numbers_per_s=rate, bits_per_s=rate)
+        records.append(make_record([reading(LANGUAGE, (50.0,), heard)], encoder=f"<i>{number}", rate=all_rates))
+    with database.transaction(write=True) as session:
+        add_xares(session, records, "odd", actor="test")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    asked = {"reader": READER, "figure": LANGUAGE, "dataset": "phone_prompts"}
+    assert client.get("/api/v1/xares/figures/rate", params=asked).status_code == 200
+    page = client.get("/xares")
+    assert page.status_code == 200
+    assert "<i>0" not in page.text
 
 
 @pytest.fixture
