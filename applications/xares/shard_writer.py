@@ -27,13 +27,13 @@ class Written(NamedTuple):
     samples: int
     shards: int
     written: int
-    """Shards that were not there before."""
+    """Shards that were not there before, or held something else."""
     left_out: int
     """Clips without the label."""
 
 
 def write_shards(dataset: str, label: str, out: Path, per_shard: int) -> Written:
-    """Write every clip that has ``label``, in the order of ids; a shard that is there already is left alone.
+    """Write every clip that has ``label``, in the order of ids; a shard that is the same already is left alone.
 
     Sound is FLAC of 24 bits at the clip's own rate and channels; JSON holds ``label``, ``id``, ``licence`` and
     ``attribution``. Raises DatasetError for the dataset, MissingLabels where no clip has the label.
@@ -52,8 +52,11 @@ def write_shards(dataset: str, label: str, out: Path, per_shard: int) -> Written
     written = 0
     for number, part in enumerate(parts):
         file = out / f"{opened.name}_{number:06d}.tar.gz"
-        if not file.is_file():
-            _write(file, [_sample(at, clip, texts[clip.id]) for at, clip in enumerate(part, number * per_shard)])
+        content = _packed([_sample(at, clip, texts[clip.id]) for at, clip in enumerate(part, number * per_shard)])
+        # one of another label or size has the same name
+        if not file.is_file() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, content)
             written += 1
     return Written(len(own), len(parts), written, len(clips) - len(own))
 
@@ -68,8 +71,8 @@ def _sample(number: int, clip: Clip, text: str | tuple[str, ...] | None) -> tupl
     return f"{number:06d}_{re.sub(r'[^A-Za-z0-9_-]', '_', clip.id)[:60]}", flac.getvalue(), said
 
 
-def _write(file: Path, samples: Sequence[tuple[str, bytes, dict[str, Any]]]) -> None:
-    """Write sounds (FLAC) with their JSON, the same bytes each time: no times, no owners, no name in gzip's head."""
+def _packed(samples: Sequence[tuple[str, bytes, dict[str, Any]]]) -> bytes:
+    """Return a shard of sounds with their JSON, the same bytes each time: no times, owners, or name in gzip's head."""
     content = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=content, mode="wb", mtime=0, filename="") as zipped,
@@ -81,5 +84,4 @@ def _write(file: Path, samples: Sequence[tuple[str, bytes, dict[str, Any]]]) -> 
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 shard.addfile(info, io.BytesIO(data))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, content.getvalue())
+    return content.getvalue()

@@ -82,6 +82,8 @@ def _check(reading: Reading) -> None:
             f"{reading.where}: expected version {probe.version} of the task, got {reading.version}; make it again with "
             "this version of the program"
         )
+    if reading.dataset not in probe.datasets:
+        raise BadRequest(f"{reading.where}: expected a dataset of the task ({', '.join(probe.datasets)}), got another")
     for value in reading.by_seed.values():
         if not figure.minimum <= value <= figure.maximum:
             raise BadRequest(f"{reading.where}: expected {figure.minimum:g} to {figure.maximum:g}, got {value:g}")

@@ -52,4 +52,4 @@ def _sentence(fault: dict[str, Any]) -> str:
     message = _EXPECTED.get(kind, message)
     shown = repr(fault["input"])
     shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-    return f"{where}: expected {message}, got {shown}"
+    return f"{where}: expected {message}, got {shown}".removeprefix(": ")

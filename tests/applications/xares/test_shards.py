@@ -63,6 +63,10 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     for of, name in zip(found, [f"{name}{number}" for name in TONES for number in range(3)], strict=True):
         original, _ = soundfile.read(tones / f"{name}.wav", dtype="float32")
         np.testing.assert_array_equal(decode(of, 16000), original)
+    before = files[0].read_bytes()
+    files[0].write_bytes(b"of another label")
+    assert write_shards(str(tones), "events", files[0].parent, 4).written == 1
+    assert files[0].read_bytes() == before
     with pytest.raises(MissingLabels, match="expected clips with the label emotion, got none"):
         write_shards(str(tones), "emotion", tmp_path / "three", 4)
     with pytest.raises(MissingLabels, match=r"expected a label of text, .* or extra:NAME, got 'mood'"):

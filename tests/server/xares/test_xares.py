@@ -118,6 +118,7 @@ def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Da
         for changed, says in (
             ({"random": True}, "expected trained weights, got random ones"),
             ({"figures": (first.model_copy(update={"figure": "asr_wer_pct"}),)}, "expected a figure of a task"),
+            ({"figures": (first.model_copy(update={"dataset": "mini"}),)}, "expected a dataset of the task .phone_pro"),
             ({"figures": (first.model_copy(update={"version": "0"}),)}, "got 0; make it again"),
             ({"figures": (first.model_copy(update={"by_seed": {42: 100.5}}),)}, "expected 0 to 100, got 100.5"),
         ):
