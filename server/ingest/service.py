@@ -23,7 +23,7 @@ from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
-from codec_superb.server.names.claims import check_names, claim_codec, claim_public_names
+from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
@@ -108,6 +108,7 @@ def store(
     if public:
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
+            check_dataset_names(session, accepted.submission)
     with hold_off_cleaning(settings):
         move_in(settings, upload.path, upload.sha256)
         for _ in range(_ATTEMPTS):

@@ -9,8 +9,20 @@ from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
+from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
-from codec_superb.server.database.models import NAMED, PUBLIC, STANDING, Account, Codec, Family, Submission
+from codec_superb.pipeline.submission.schema import Submission as Document
+from codec_superb.server.database.models import (
+    NAMED,
+    PUBLIC,
+    STANDING,
+    Account,
+    Codec,
+    Dataset,
+    Family,
+    PrivateDataset,
+    Submission,
+)
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.skeleton import skeleton
@@ -32,6 +44,38 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
         return
     _check_owner(session, card.name, caller)
     _check_looks(session, card)
+
+
+def check_dataset_names(session: Session, submission: Document) -> None:
+    """Refuse custom datasets that look like one of the catalogue, of this board, or a private one, by name or title.
+
+    Raises Refused.
+    """
+    if submission.kind != "custom":
+        return
+    public = session.execute(select(Dataset.name, Dataset.title)).all()
+    names = [
+        *manifest_names(),
+        *session.scalars(select(PrivateDataset.name)),
+        *(text for row in public for text in row),
+    ]
+    taken = {skeleton(name): name for name in names}
+    problems = [
+        {
+            "path": f"{SUBMISSION_NAME}: datasets.{position}.{field}",
+            "expected": f"a {field} that does not look like that of {taken[skeleton(text)]}",
+            "got": text,
+            "how_to_fix": _OTHER_DATASET,
+        }
+        for position, dataset in enumerate(submission.datasets)
+        for field, text in (("name", dataset.name), ("title", dataset.title))
+        if skeleton(text) in taken
+    ]
+    if problems:
+        raise Refused(f"a custom dataset has a known name; {_OTHER_DATASET}", problems=problems)
+
+
+_OTHER_DATASET = "name the folder or manifest otherwise, run again and pack"
 
 
 def claim_codec(session: Session, codec: Codec, caller: Identity) -> None:

@@ -17,6 +17,7 @@ from support.stranger import guide_blocks
 from codec_superb.cli.main import call
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.server.board.snapshot import load_snapshot
+from codec_superb.server.database.verification import PrivateDataset
 
 CODEC = "g711_alaw"
 BADGE = ">custom</span>"
@@ -58,6 +59,24 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Birds:
 def real(folder: Path, seed: int = 1) -> bytes:
     """Pack the same codec on a dataset of the benchmark."""
     return make_file(draw_rows(seed, 12), folder, codec=CODEC)
+
+
+@pytest.mark.parametrize("name", ["mini", "M\u0456ni", "fsd50k_eval", "secret_street"])
+def test_names_of_known_datasets_are_taken(service: Service, tmp_path: Path, name: str) -> None:
+    """Of the board, of the catalogue, of a private set, and what looks like one: numbers on it would be believed."""
+    if name == "secret_street":
+        with service.database.transaction(write=True) as session:
+            session.add(
+                PrivateDataset(
+                    name=name, path="/nowhere", commitment="e" * 64, salt="f" * 64, manifest_hash="9" * 64,
+                    counts={"speech": 40}, sounds={}, seconds={"speech": 90}, compared_with="mini",
+                )
+            )  # fmt: skip
+    rows = draw_rows(1, 12, dataset=name)
+    data = make_file(rows, tmp_path, codec=f"taken_{len(name)}k", about={"location": "/somewhere/x", "title": "Birds"})
+    (problem,) = service.problems(data)
+    assert problem["path"] == "submission.json: datasets.0.name"
+    assert problem["got"] == name
 
 
 @pytest.mark.sample(1, among="real runs uploaded")

@@ -9,14 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
-from support.pipeline.runs import speech_folder
-from support.pipeline.stats import sha
 from support.pipeline.verified import forged, packed, raised
 from support.server.board import make_submission
 from support.server.compare import block
@@ -27,12 +25,8 @@ from codec_superb.cli.main import call
 from codec_superb.cli.verification.handlers import HANDLERS
 from codec_superb.cli.verification.verify_job import run_verify
 from codec_superb.cli.verification.worker import RUNS, Context, remove_ended, work
-from codec_superb.data_manifests.catalogue import load_manifest
-from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
 from codec_superb.pipeline.errors import InUse
-from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
@@ -49,31 +43,6 @@ from codec_superb.server.moderation.service import decide
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
 from codec_superb.server.verification.jobs import SILENCE, claim, enqueue
-
-CLIPS = 4
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """Run Opus on a state of ``mini`` with four short clips, in a home of these tests."""
-    root = tmp_path_factory.mktemp("verified")
-    place = root / "home" / "datasets" / "mini"
-    speech_folder(place, CLIPS, seconds=0.5)
-    records = [
-        ClipRecord(
-            id=f"mini/{file.stem}", path=file.name, category="speech", licence="CC0-1.0", attribution="by the test",
-            sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
-        )
-        for file in sorted(place.glob("*.wav"))
-    ]  # fmt: skip
-    version = load_manifest("mini").version
-    index = DatasetIndex(name="mini", manifest_version=version, root=".", clips=0, manifest_hash=sha(""))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CODEC_SUPERB_HOME", str(root / "home"))
-        write_clip_list(place, index, records)
-        (outcome,) = resynthesise(["opus_6k"], ["mini"], out=root / "runs", device="cpu", workers=1)
-        score([outcome.path], metrics=["mel"], workers=1)
-        yield RunFolder(outcome.path)
 
 
 def stored(database: Database, settings: Settings, file: Path, codec: str = "opus_6k") -> str:
