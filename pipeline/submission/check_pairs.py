@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from codec_superb.applications.probe import PARTS, SIDES
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow
 
 _SLACK = 1e-9
 """Of sums of shares, which are rounded."""
@@ -44,7 +46,7 @@ def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[KeptRow], findings: Fin
         elif PROBES[key].pairs == "trials":
             _check_trials(clips, pairs_of, where, findings)
         elif PROBES[key].pairs == "counts":
-            _check_named(clips, pairs_of, where, findings)
+            _check_named(clips, [row for row in mine if isinstance(row, CountsRow)], where, findings)
         else:
             _check_ranks(clips, pairs_of, where, findings)
     return findings.count == faults
@@ -95,23 +97,24 @@ def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str
     _check_counts(clips, counts, "labels", where, findings)
 
 
-def _check_named(clips: dict[str, ClipRow], named: Sequence[PairRow], where: str, findings: Findings) -> None:
+def _check_named(clips: dict[str, ClipRow], rows: Sequence[CountsRow], where: str, findings: Findings) -> None:
     """Each name of a clip once, with a total, and as many of each clip as its row says."""
-    counts = Counter(of.left for of in named)
-    seen: set[tuple[str, str]] = set()
-    for of in named:
-        place = f"{where}: {of.left}, {of.right}"
-        if of.left not in clips:
+    counts: Counter[str] = Counter()
+    parts = {names: np.array([name.startswith(PARTS) for name in names]) for names in {row.names for row in rows}}
+    for row in rows:
+        place = f"{where}: {row.clip}"
+        if row.clip not in clips:
             findings.add(place, "a clip on which the probe is ok", "another", _AGAIN)
-        if (of.left, of.right) in seen:
+        if row.clip in counts or len(set(row.names)) < len(row.names):
             findings.add(place, "a count of a clip once", "another", _AGAIN)
-        seen.add((of.left, of.right))
-        if not of.target or of.enrol_clean is not None:
-            findings.add(place, "target true and no enrol_clean for a count", "not so", _AGAIN)
-        if of.reference < 0:
-            findings.add(f"{place}: reference", "a total of at least 0", of.reference, _AGAIN)
-        elif of.right.startswith(PARTS) and not 0 <= of.resynthesis <= of.reference * (1 + _SLACK):
-            findings.add(f"{place}: resynthesis", f"0 to {of.reference:g}, its total", of.resynthesis, _AGAIN)
+        counts[row.clip] += len(row.names)
+        totals, values = row.numbers
+        for at in np.flatnonzero(totals < 0):
+            findings.add(f"{place}, {row.names[at]}: reference", "a total of at least 0", totals[at], _AGAIN)
+        beyond = parts[row.names] & (totals >= 0) & ~((values >= 0) & (values <= totals * (1 + _SLACK)))
+        for at in np.flatnonzero(beyond):
+            expected = f"0 to {totals[at]:g}, its total"
+            findings.add(f"{place}, {row.names[at]}: resynthesis", expected, values[at], _AGAIN)
     _check_counts(clips, counts, "counts", where, findings)
 
 

@@ -100,7 +100,8 @@ def to_json(
 ) -> str:
     """Write the payload escaped for a ``<script>`` element, whatever names it holds.
 
-    ``applications`` are the figures of applications by axis and group, ``figures`` those of MSEB and of understanding by name.
+    ``applications`` are the figures of applications by axis and group, ``figures`` those of MSEB and of understanding
+    by name.
     """
     themes = {"light": LIGHT.colours(), "dark": DARK.colours()}
     text = json.dumps(
