@@ -27,6 +27,7 @@ class Form(NamedTuple):
             return shaped
         import torch
 
+        # from_numpy takes no array with a negative stride, such as a reversed one
         return torch.from_numpy(np.ascontiguousarray(shaped)).to(self.like.device)
 
 
@@ -34,13 +35,14 @@ def taken(sound: Sound, name: str = "sound") -> NDArray[np.floating[Any]]:
     """Return an array of numpy with the samples of ``sound``, of any number of axes. Raises InvalidAudio."""
     if hasattr(sound, "detach"):  # torch
         dtype = str(sound.dtype).removeprefix("torch.")
+        # bfloat16 has no counterpart in numpy: Tensor.numpy() raises TypeError
         if dtype not in {"float32", "float64"}:
             told = f"got a tensor of {dtype}: {_remedy(dtype)}."
             raise InvalidAudio(f"The {name} must be float32 or float64 in [-1, 1]; {told}")
         return np.asarray(sound.detach().cpu())
     try:
         array = np.asarray(sound)
-    except ValueError:
+    except ValueError:  # numpy since 1.24, of lists of several lengths
         array = np.empty(0, dtype=object)
     if array.dtype not in (np.float32, np.float64):
         raise InvalidAudio(

@@ -77,6 +77,7 @@ class Comparison:
     def __repr__(self) -> str:
         return "\n\n".join([self._title(), *(table.as_text() for table in self._tables()), *self._left_out()])
 
+    # IPython's display protocol: what a notebook shows of an object
     def _repr_html_(self) -> str:
         told = [f"<p>{escape(line)}</p>" for line in (self._title(), *self._left_out())]
         return "".join([told[0], *(table.as_html() for table in self._tables()), *told[1:]])

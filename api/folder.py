@@ -48,6 +48,7 @@ def _locked(handle: int) -> bool:
     import fcntl
 
     try:
+        # flock(2): the lock belongs to this open file; one of fcntl(2) ends when the process closes any handle of it
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
@@ -70,6 +71,8 @@ def remove_abandoned() -> None:
     """Remove the temporary folders of processes that are no more."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
+            # a temporary folder is everybody's: a link of that name may lead into somebody else's files (open(2),
+            # O_NOFOLLOW)
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 if os.fstat(handle).st_uid == os.getuid() and _locked(handle):

@@ -163,6 +163,7 @@ def generators_kept() -> Iterator[None]:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the generator that others share
         if (torch := sys.modules.get("torch")) is not None:
+            # without a list fork_rng initialises every CUDA device (torch 2), and warns where there are several
             on_cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
             stack.enter_context(torch.random.fork_rng(devices=on_cuda))
         yield

@@ -59,6 +59,7 @@ class NotebookProgress(TerminalProgress):
 def in_notebook() -> bool:
     """Whether a kernel of Jupyter runs this process, which shows what IPython displays."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    # IPython in a terminal has a shell too, without a kernel
     return shell is not None and hasattr(shell, "kernel")
 
 

@@ -13,8 +13,8 @@ _PHRASES = (
     "can't allocate memory",  # torch on a CPU
     "not enough memory",  # torch on Windows
     "failed to allocate memory",  # ONNX Runtime
-    "cublas_status_alloc_failed",
-    "std::bad_alloc",
+    "cublas_status_alloc_failed",  # cuBLAS
+    "std::bad_alloc",  # libraries in C++
 )
 
 

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
 _COLLECTION = "collection:"
-PARTS = ("match:", "chance:")
+PARTS = ("match:", "chance:", "pure:", "clustered:", "abx:", "edit:")
 """What names of counts begin with that are parts of their total; others (``edits:``, ``bits:``) may exceed it."""
+SIGNED = ("drift:", "mi:", "nmi:", "control:")
+"""The same of those that may be below 0: a change, and what one clip adds to a mutual information."""
+LARGEST_COUNT = 1e12
+"""Of any count of a clip: far above the bits of an hour of sound, far below what sums cannot hold."""
 
 
 @dataclass(frozen=True, slots=True)

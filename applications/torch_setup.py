@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-_VARIANCE_FLOOR = 1e-7
+_VARIANCE_FLOOR = 1e-7  # of Wav2Vec2FeatureExtractor (transformers)
 
 
 def set_up_torch(threads: int) -> None:

@@ -38,6 +38,7 @@ def stderr() -> Console:
 
 def note(text: str) -> None:
     """Print a message to stderr."""
+    # soft_wrap: rich breaks lines at 80 columns where there is no terminal; markup: [..] in a name would be a style
     stderr().print(text, soft_wrap=True, markup=False)
 
 
@@ -104,6 +105,7 @@ def print_table(
     console.width = max(min(room, _width(cells, kept)), needed, len(title))
     with console.capture() as capture:
         console.print(table)
+    # rich fills each line with blanks up to the width of the table
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
     if left_out:
         typer.echo(f"no space for {', '.join(left_out)}: widen the terminal, or add --json")
@@ -121,7 +123,7 @@ def _spared(cells: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> 
 
 def _width(cells: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
     """Width in characters of a line without truncation, with two characters of padding between columns."""
-    from rich.cells import cell_len
+    from rich.cells import cell_len  # a Chinese character takes two columns of a terminal
 
     return sum(max(cell_len(part) for row in cells for part in row[index].split("\n")) + 2 for index in kept) - 2
 

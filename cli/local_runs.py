@@ -114,6 +114,7 @@ def _stamp_of(*files: Path) -> str:
             state = file.stat()
         except OSError:
             continue
+        # a file that was written anew and renamed has another inode, whatever its time and size
         digest.update(f"{file.name} {state.st_ino} {state.st_mtime_ns} {state.st_size}\n".encode())
     return digest.hexdigest()
 

@@ -25,6 +25,8 @@ REFUSED_SECONDS = 15.0
 """Seconds of pauses after which a port where nobody listens counts as the wrong one: a server that restarts is back."""
 _TIMEOUT = (10.0, 300.0)
 """Seconds to connect, and between two bytes: the server checks the file before it answers."""
+_ANSWER_SECONDS = 120.0
+"""For the body of an answer: a server that sends a byte now and then is none that dies, and waits for nothing."""
 _ADDRESS = "/api/v1/submissions"
 _LONGEST_WAIT = 3600.0
 """Seconds between two attempts at most, whatever the server asks for."""
@@ -137,6 +139,8 @@ _PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chun
 def _post(file: Path, server: str, token: str | None) -> tuple[requests.Response, bytes]:
     headers = {"Content-Type": "application/zip", "User-Agent": f"codec-superb/{__version__}"}
     try:
+        # allow_redirects: requests would repeat a redirected POST as a GET without its body (rebuild_method, 301 to
+        # 303); stream: it would read an answer of any length
         with file.open("rb") as body:
             response = requests.post(
                 server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
@@ -165,10 +169,15 @@ def _body(response: requests.Response, data: bytes, server: str) -> dict[str, An
 
 
 def _read(response: requests.Response) -> bytes:
-    """Read an answer, and no more than one has: whoever answers may not be a leaderboard."""
+    """Read an answer, and no more or longer than one is: whoever answers may not be a leaderboard."""
+    end, found = time.monotonic() + _ANSWER_SECONDS, bytearray()
     try:
         with response:
-            return bytes(response.raw.read(_ANSWER_LIMIT, decode_content=True))
+            while len(found) < _ANSWER_LIMIT and (part := response.raw.read1(_ANSWER_LIMIT, decode_content=True)):
+                found += part
+                if time.monotonic() > end:
+                    raise requests.ReadTimeout(f"the answer was not through after {_ANSWER_SECONDS:g} s")
+            return bytes(found[:_ANSWER_LIMIT])
     except urllib3.exceptions.HTTPError as error:
         raise requests.exceptions.ChunkedEncodingError(error) from error
 
@@ -197,6 +206,7 @@ def _plain(value: Any) -> Any:
 
 
 def _retry_after(response: requests.Response) -> float:
+    # RFC 9110, 10.2.3: seconds, or a date, which no leaderboard sends
     said = response.headers.get("Retry-After", "")
     return min(float(said), _LONGEST_WAIT) if said.isascii() and said.isdigit() else 0.0
 

@@ -20,6 +20,7 @@ TRANSCRIPT = "text"
 ALONE = "clip"
 """Stands for none: each clip is its own cluster."""
 MAX_SLICE = 64
+# C0, DEL and C1; U+2028 and U+2029, at which str.splitlines breaks; halves of surrogate pairs, which UTF-8 lacks
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 

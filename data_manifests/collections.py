@@ -38,6 +38,7 @@ _KEY = b"codec_superb.sha256"
 _ROWS_AT_ONCE = 8192
 _BYTES_AT_ONCE = 8 * 2**20
 """Rows and text of one row group: what writing and reading hold in memory."""
+# RFC 8259 has no NaN; separators and escapes are fixed, since the SHA-256 of a collection is over these bytes
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

@@ -22,6 +22,12 @@ def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
     return max(senders, key=lambda kind: (len(set(senders[kind])), len(senders[kind])))
 
 
+def warning(row: ApplicationRow) -> str:
+    """Say beside a figure on how many clips it failed, and whether its submission's badge covers it; '' for neither."""
+    failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
+    return ", ".join(filter(None, (failed, "" if row.run_again else "not run again")))
+
+
 def application_rows(
     codec: str,
     aggregates: Sequence[ApplicationAggregate],

@@ -45,6 +45,8 @@ class CodecResult:
     """Where the bitrate comes from."""
     across: float | None = None
     """Its place on a chart's horizontal axis where that is not bitrate; None where it is."""
+    source: str = ""
+    """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""

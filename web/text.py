@@ -7,7 +7,7 @@ from math import isnan
 from urllib.parse import quote
 
 MISSING = "–"
-_MINUS = "−"
+_MINUS = "−"  # U+2212, as wide as the plus sign
 
 
 def number(value: float | None, decimals: int) -> str:

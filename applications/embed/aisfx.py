@@ -106,6 +106,7 @@ def blocks(spectra: Floats) -> NDArray[np.float32]:
 @functools.cache
 def _filters() -> Floats:
     """Triangles between HTK's mels, straight in Hz, the weights of each adding up to 1."""
+    # HTK: mel = 1127 ln(1 + f / 700)
     hertz = 700.0 * np.expm1(mel_edges(BANDS, 0.0, RATE / 2.0, htk_mel) / 1127.0)
     filters = triangles(hertz, bin_hertz(TRANSFORM, RATE))
     return np.ascontiguousarray((filters / filters.sum(axis=1, keepdims=True)).T)
@@ -117,6 +118,7 @@ def _read(file: Path) -> dict[str, Any]:
     It is a pickle, which may name nothing but tensors and numbers here. Raises MissingModel for anything else.
     """
     numbers = np.dtype("int64")
+    # numpy 2 calls numpy.core numpy._core; the checkpoint was written before
     known: list[Any] = [(np.int64(0).__reduce__()[0], "numpy.core.multiarray.scalar"), np.dtype, type(numbers)]
     try:
         with torch.serialization.safe_globals(known):

@@ -42,7 +42,7 @@ class LogMelFrames(FrameBackend):
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- numpy knows neither
         """Compute the filters."""
         self._window, self._hop = self.samples_of("window_s"), self.samples_of("hop_s")
-        self._transform = 1 << (self._window - 1).bit_length()
+        self._transform = 1 << (self._window - 1).bit_length()  # the next power of two
         bins = bin_hertz(self._transform, self.rate)
         self._filters = slaney_filters(int(self.options["bands"]), 0.0, self.rate / 2, bins).T
 

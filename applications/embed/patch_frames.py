@@ -32,6 +32,7 @@ FLOOR, RANGE_DB = 1e-10, 120.0
 """Least power, and how far below the loudest a level is cut."""
 _HEADS = {192: 3, 256: 4, 384: 6, 768: 12, 1280: 16, 1536: 24}
 """Heads of the published sizes, by width; a configuration that states them has its own."""
+# layer norms of timm's vision transformers have 1e-6, torch's batch norm has 1e-5 by default
 _EPSILON = 1e-6
 _BATCH_EPSILON = 1e-5
 _PUBLISHED = {"dasheng": ("mispeech/dasheng-base", 1008), "ced": ("mispeech/ced-base", 1012)}
@@ -112,6 +113,7 @@ def levels_of(samples: Samples) -> Frames:
 
 @cache
 def _filters() -> Any:
+    # HTK: mel = 1127 ln(1 + f / 700)
     edges = 700.0 * np.expm1(mel_edges(BANDS, 0.0, FrameBackend.rate / 2, htk_mel) / 1127.0)
     return triangles(edges, bin_hertz(WINDOW, FrameBackend.rate))
 

@@ -46,7 +46,7 @@ def repository_of(text: str, default: ModelScopeRepository) -> ModelScopeReposit
     if not _REPOSITORY.fullmatch(text) or text.startswith(".") or Path(text).exists():
         return None
     owner_and_name, _, revision = text.partition("@")
-    return ModelScopeRepository(owner_and_name, revision or "master")
+    return ModelScopeRepository(owner_and_name, revision or "master")  # ModelScope's usual branch
 
 
 def find_folder(label: str, repository: ModelScopeRepository, files: tuple[tuple[str, ...], ...], python: Path) -> Path:

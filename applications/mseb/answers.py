@@ -36,6 +36,7 @@ def token_f1(target: str, answer: str) -> float:
     """
     if NO_ANSWER in (target, answer):
         return float(target == answer)
+    # SQuAD's own script first removes case, punctuation and articles (Rajpurkar et al., 2016); this one does not
     wanted, given = target.split(), answer.split()
     overlap = (Counter(wanted) & Counter(given)).total()
     return 2.0 * overlap / (len(wanted) + len(given)) if overlap else 0.0
@@ -70,6 +71,7 @@ def crossing(one: Normal, other: Normal) -> float:
     Of two such places the one of the larger density; the only one where the variances are equal; half way between the
     means where there is none. Worked number: weights of a half, means 2 and 8, variances 1 cross at 5.
     """
+    # the logarithms of both densities are equal where square x² + linear x + rest is 0
     square = 1.0 / (2.0 * one.variance) - 1.0 / (2.0 * other.variance)
     linear = other.mean / other.variance - one.mean / one.variance
     odds = np.log(one.weight / other.weight) + 0.5 * np.log(other.variance / one.variance)

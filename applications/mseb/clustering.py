@@ -36,6 +36,7 @@ def cluster(vectors: Floats, count: int, seed: int) -> tuple[Numbers, Floats]:
 
     # sums of several threads are rounded in another order, and decide when to stop
     with threadpool_limits(limits=1):
+        # n_init="auto" is one start by k-means++ (scikit-learn 1.2 on)
         model = MiniBatchKMeans(n_clusters=count, batch_size=BATCH, n_init="auto", random_state=seed).fit(vectors)
     return np.asarray(model.labels_, np.int64), np.asarray(model.cluster_centers_, np.float64)
 
@@ -54,8 +55,10 @@ def v_measure(labels: Numbers, clusters: Numbers, weights: Floats | None = None)
     single = [_entropies(numbers, drawn) for numbers in (labels, clusters)]
     # numbers of the cells of the table of labels and clusters
     _, cells = np.unique(np.stack([labels, clusters]), axis=1, return_inverse=True)
+    # numpy 2.0 gives the inverse of axis=1 two axes, other releases one
     together = _entropies(cells.reshape(-1), drawn)
     both = single[0] + single[1]
+    # I(U; V) = H(U) + H(V) - H(U, V); the V-measure with beta 1 is 2 I / (H(U) + H(V))
     agreed = np.divide(both - together, both, out=np.full(both.shape, 0.5), where=both > _ROUNDING)
     found: Floats = np.where(drawn.sum(axis=1) > 0, np.clip(2.0 * agreed, 0.0, 1.0), np.nan)
     return found

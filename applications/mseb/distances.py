@@ -41,6 +41,7 @@ def fad(reference: Floats, other: Floats) -> float:
     apart = reference.mean(axis=0) - other.mean(axis=0)
     one, two = centred(reference), centred(other)
     traces = float((one**2).sum() + (two**2).sum())
+    # the factors Q have orthonormal columns, so that R_A R_Bᵀ has the singular values of A Bᵀ and is smaller
     left, right = (np.linalg.qr(part)[1] if len(part) > part.shape[1] else part for part in (one, two))
     shared = float(np.linalg.svd(left @ right.T, compute_uv=False).sum())
     return max(0.0, float(apart @ apart) + traces - 2.0 * shared)

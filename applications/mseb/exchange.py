@@ -15,7 +15,7 @@ from codec_superb.applications.probe import ProbeMetric
 from codec_superb.applications.results import ApplicationAggregate
 
 SPLIT = "test"
-UNKNOWN_LANGUAGE = "und"
+UNKNOWN_LANGUAGE = "und"  # ISO 639-2 and BCP 47: undetermined
 
 
 class MsebName(NamedTuple):

@@ -39,6 +39,7 @@ def ordered_gain(truth: Sequence[Word], found: Sequence[Word]) -> float:
     """
     if not truth:
         return 0.0
+    # the discount of Järvelin and Kekäläinen (2002) for places from 1
     gains = [1.0 / math.log2(place + 2) for place in range(len(truth))]
     right = [_same_term(one, other) for one, other in zip(truth, found, strict=False)]
     return math.fsum(gain for gain, hit in zip(gains, right, strict=False) if hit) / math.fsum(gains)

@@ -72,7 +72,9 @@ class _Layer:
         # (3, heads, tokens, width of a head)
         query, key, value = self.projections(x).reshape(tokens, 3, self.heads, -1).transpose(1, 2, 0, 3)
         scores = query @ key.transpose(0, 2, 1)
+        # Vaswani et al., 2017, equation 1
         scores *= np.float32(1 / np.sqrt(width // self.heads))
+        # the softmax is the same without it, but exp overflows float32 from 89 on
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
@@ -82,6 +84,7 @@ class _Layer:
 def _gelu(x: Array) -> Array:
     from scipy.special import erf
 
+    # x Φ(x) = x (1 + erf(x / √2)) / 2 (Hendrycks and Gimpel, arXiv:1606.08415), not the approximation by tanh
     gate = erf(x * _ROOT_HALF)
     gate += 1
     x *= _HALF

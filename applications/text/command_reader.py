@@ -108,6 +108,7 @@ class _Program:
         """Start it. Raises _Lost."""
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the program
         try:
+            # a group of its own: killpg ends what the program has started too
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 [str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, start_new_session=True
             )
@@ -136,7 +137,7 @@ class _Program:
             readable, writable, _ = select.select([self._out], [self._in] if line else [], [], left)
             try:
                 if writable:
-                    line = line[os.write(self._in, line[:65536]) :]
+                    line = line[os.write(self._in, line[:65536]) :]  # what a pipe of Linux holds (pipe(7))
                 if readable:
                     self._take(os.read(self._out, 65536))
             except BrokenPipeError as error:

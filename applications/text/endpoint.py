@@ -41,6 +41,7 @@ class _Form(NamedTuple):
 
 def _openai_body(settings: EndpointSettings, texts: Sequence[str]) -> dict[str, Any]:
     size = {} if settings.dimensions is None else {"dimensions": settings.dimensions}
+    # OpenAI's own package asks for base64 where nothing is said, and unpacks it
     return {"model": settings.model, "input": list(texts), "encoding_format": "float", **size}
 
 

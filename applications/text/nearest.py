@@ -79,6 +79,7 @@ def build(vectors: Samples, path: Path, advance: Callable[[int], None]) -> None:
             advance(len(block))
     finally:
         faiss.omp_set_num_threads(threads)
+    # IO_FLAG_SKIP_STORAGE leaves the vectors out, which lie in a file of their own already
     faiss.write_index(index, str(path), faiss.IO_FLAG_SKIP_STORAGE)
 
 

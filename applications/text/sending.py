@@ -20,6 +20,7 @@ from urllib3.exceptions import HTTPError
 from codec_superb.applications.errors import AnswerBroken, ModelUnusable, PredictionFailed
 from codec_superb.applications.text.endpoint_settings import Connection
 
+# time-out, conflict, too early (RFC 8470), too many requests; those of 500 and above are tried again too
 AGAIN = frozenset({408, 409, 425, 429})
 LONGEST_WAIT_S = 60.0
 """Between two tries, unless the server names a time."""
@@ -108,6 +109,7 @@ class Sender:
                 raise AnswerBroken(f"{name}: {error}, after {tried}; the same command asks again") from None
             raise ModelUnusable(f"{name}: {error}, after {tried}; what is answered is kept: try again later") from None
         grown = min(self._settings.backoff_s * 2.0**attempt, LONGEST_WAIT_S)
+        # by chance, so that clients that were refused together do not come back together
         wait = min(grown * (0.5 + self._clock.chance()), LONGEST_WAIT_S)
         if error.wait is not None:
             if error.wait > PATIENCE_S:
@@ -121,6 +123,8 @@ class Sender:
         begun = self._clock.now()
         try:
             with self._session.post(
+                # allow_redirects: requests would repeat a redirected POST as a GET without its body (rebuild_method,
+                # 301 to 303)
                 self._settings.url + method, json=body, timeout=self._settings.timeout_s, allow_redirects=False,
                 stream=True,
             ) as response:  # fmt: skip

@@ -163,6 +163,7 @@ def _torch_file(file: Path) -> Mapping[str, Any]:
     import torch
 
     try:
+        # a pickle may call anything; with weights_only it may make tensors and plain containers alone
         found: Mapping[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises what its unpickler does
         why = str(error).splitlines()[0]

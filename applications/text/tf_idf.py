@@ -64,6 +64,7 @@ class TfIdf(TextEncoder):
         vector = np.zeros(DIMENSIONS)
         for word, count in Counter(WORD.findall(text.lower())).items():
             number = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "little")
+            # the random sign keeps the product of two texts unbiased under collisions (Weinberger et al., 2009)
             sign = 1 if number & 1 else -1
             vector[(number >> 1) % DIMENSIONS] += sign * (1 + math.log(count)) * self._weights.get(word, self._unknown)
         return unit(vector.astype(np.float32))
@@ -72,7 +73,7 @@ class TfIdf(TextEncoder):
 def _weights(file: Path) -> dict[str, float]:
     """Read a table of weights. Raises MissingModel."""
     try:
-        with file.open(encoding="utf-8-sig", newline="") as rows:
+        with file.open(encoding="utf-8-sig", newline="") as rows:  # Excel begins CSV with a byte-order mark
             weights = {row["id"].lower(): float(row["weight"]) for row in csv.DictReader(rows)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         raise MissingModel(

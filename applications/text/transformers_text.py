@@ -119,6 +119,7 @@ def _positions(config: dict[str, Any]) -> int:
     positions = config.get("max_position_embeddings")
     if not isinstance(positions, int) or positions <= 0:
         return MAX_TOKENS
+    # their positions begin at padding_idx + 1 = 2: 514 rows hold 512 tokens
     taken = 2 if config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "mpnet"} else 0
     return min(positions - taken, MAX_TOKENS)
 

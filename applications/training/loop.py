@@ -78,6 +78,7 @@ def train(job: Job[M, S], on_step: OnStep | None = None, *, device: str = "cpu",
     Raises ApplicationError where the loss is no number, or the state of a killed training cannot be read.
     """
     job.folder.mkdir(parents=True, exist_ok=True)
+    # torchrun and accelerate set it in each of their processes, which would wait for one another
     lock = nullcontext() if "LOCAL_RANK" in os.environ else locked(job.folder / ".lock")
     with lock:
         if not job.is_done:
@@ -124,6 +125,7 @@ def _train(job: Job[M, S], on_step: OnStep, device: str, bf16: bool) -> None:
     done, losses = _resume(job, own, optimiser)
     module, optimiser = accelerator.prepare(own, optimiser)
     module.train()
+    # warn_only: some operators have no deterministic form on CUDA, and would raise
     torch.use_deterministic_algorithms(True, warn_only=True)
     for step in range(done, schedule.steps):
         for group in optimiser.param_groups:

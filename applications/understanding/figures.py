@@ -55,8 +55,10 @@ def bleu(evidence: Evidence, weights: Floats) -> Floats:
     for n in _ORDERS:
         matched, total = weights @ values[f"match{n}"], weights @ values[f"total{n}"]
         whole &= total > 0
+        # sacreBLEU's smooth_method "exp": each order without a match halves the count that stands in for it
         smooth = np.where(matched == 0, 2.0 * smooth, smooth)
         logs += np.log(np.where(matched == 0, 1.0 / smooth, matched) / np.maximum(total, 1.0))
+    # the brevity penalty of Papineni et al., 2002
     shorter = np.where(length < wanted, np.exp(1.0 - wanted / np.maximum(length, 1.0)), 1.0)
     score = np.where(whole, 100.0 * shorter * np.exp(logs / len(_ORDERS)), 0.0)
     result: Floats = np.where(weights.sum(axis=1) > 0, score, np.nan)

@@ -67,6 +67,7 @@ def _stored(
             clips = list(sounds.clips_of_samples(session, definition, found, files))
         settings = TestSettings(
             **definition.model_dump(), found=tuple(clip.clip for clip in clips),
+            # the column is a signed integer of 32 bits
             source=sounds.source_of(definition, runs), seed=secrets.randbits(31),
         )  # fmt: skip
         made = [

@@ -244,6 +244,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         "verdict": verdict(results, rankings),
         "limited": _limited(results),
     }
+    # RFC 8259 has no NaN
     write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
 

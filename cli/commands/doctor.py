@@ -23,7 +23,7 @@ from codec_superb.web.text import count
 if TYPE_CHECKING:
     from codec_superb.base_codec.card import Card
 
-OLDEST_PYTHON = (3, 11)
+OLDEST_PYTHON = (3, 11)  # requires-python of pyproject.toml
 ENOUGH_BYTES = 2 * 1024**3
 MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
 """Import names of packages whose distribution name differs."""
@@ -76,6 +76,7 @@ def _packages() -> list[Finding]:
     findings = []
     for line in lines:
         requirement = Requirement(line)
+        # PEP 508: requirements of an extra carry the marker extra == "…"
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         try:
@@ -109,6 +110,7 @@ def _extras() -> list[Finding]:
 
     findings = []
     for extra, modules in {**EXTRA_MODULES, **OTHER_EXTRAS}.items():
+        # find_spec looks for a top-level name without importing it
         missing = [name for name in modules if importlib.util.find_spec(name) is None]
         detail = f"without {', '.join(missing)}: pip install 'codec-superb[{extra}]'" if missing else "installed"
         findings.append(Finding(f"extra {extra}", "optional" if missing else "ok", detail))
@@ -220,6 +222,7 @@ def _storage() -> list[Finding]:
     folder = codec_superb_home()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # permissions alone do not tell: a file system may be mounted read-only
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         detail = f"{folder} cannot be written ({error.strerror}): datasets that are there can be used, none prepared"

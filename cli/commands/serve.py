@@ -103,4 +103,5 @@ def _suited() -> str | None:
 def _say(line: str) -> None:
     """Print and flush: a program that waits for the address may read it through a pipe."""
     sys.stdout.write(line + "\n")
+    # Python buffers the standard output of a pipe by blocks
     sys.stdout.flush()

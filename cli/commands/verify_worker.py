@@ -36,6 +36,7 @@ def command(
     prepare(settings)
     remove_leftovers(settings.storage / FOLDER)  # of a worker that was killed in a private run
     # told to stop, it puts its job back, as for Ctrl-C
+    # systemd and Kubernetes stop a process by SIGTERM, on which Python ends at once, without any finally
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(Database(settings.database_url)) as opened:
         context = Context(opened, settings, device, workers)

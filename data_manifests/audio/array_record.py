@@ -23,6 +23,7 @@ _MAX_CHUNK = 1 << 30
 """Bytes of a chunk, packed or not; the writer's own default is 1 MiB, a single record may be longer."""
 _MORE, _LONGEST = 0x80, 63
 """Bit of a varint that says that another byte follows, and the most bits that one may have."""
+# compression_type of the format; 0 is none, and s (Snappy) is not read here
 _CODECS = {b"z": "zstd", b"b": "brotli"}
 
 

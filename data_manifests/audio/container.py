@@ -11,8 +11,9 @@ import struct
 from dataclasses import dataclass
 from typing import BinaryIO
 
+# RFC 3533, section 6: a page has at most 65,307 bytes (27 + 255 + 255 * 255), so the last one begins in this tail
 _OGG_TAIL = 1 << 16
-_OGG_LAST_PAGE = 0x04
+_OGG_LAST_PAGE = 0x04  # RFC 3533, section 6: bit of header_type_flag
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ign
 from codec_superb.missing_package import not_installed
 
 _ROWS_AT_ONCE = 16
+# older releases of the package datasets add a hash to the name: train-00000-of-00001-0123456789abcdef.parquet
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet$")
 
 

@@ -15,6 +15,7 @@ from urllib import parse
 
 PATIENCE_S = 5.0
 _SILENCE_S = 30.0
+# the hub: 401 without a login, 403 with the login of somebody who may not have the file
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _silent: dict[str, tuple[float, str]] = {}
 """Servers that did not answer, and when: of ten codecs only the first waits."""

@@ -12,6 +12,7 @@ from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, 
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+# six emotions and twelve sentences (Cao et al., IEEE Trans. Affective Computing 5(4), 2014)
 EMOTIONS = {
     "ANG": "anger",
     "DIS": "disgust",

@@ -26,6 +26,7 @@ def _labels(table: Path) -> dict[str, ManifestLabels]:
     for number, row in read_rows(table, COLUMNS):
         if row["filename"] in labels:
             raise LayoutError(f"{table} line {number}: {row['filename']} is given twice")
+        # clips that were cut from one Freesound recording lie in one of the five folds (Piczak, 2015)
         extra = {"fold": row["fold"], "target": row["target"], "freesound_id": row["src_file"], "esc10": row["esc10"]}
         labels[row["filename"]] = ManifestLabels(events=(row["category"],), extra=extra)
     return labels

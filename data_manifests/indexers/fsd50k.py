@@ -15,6 +15,7 @@ from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, 
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_lines, read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+# the licences of Freesound's clips (Fonseca et al., arXiv:2010.00475)
 LICENCES = {
     "publicdomain/zero/1.0": "CC0-1.0",
     "licenses/by/3.0": "CC-BY-3.0",
@@ -68,6 +69,7 @@ def _take_clip(listing: Listing, path: Path, part: str, row: dict[str, str], inf
     if not path.is_file():
         listing.missing.append(f"{part}/{path.stem}")
         return
+    # the publisher's labels are propagated already: an Electric_guitar is a Guitar and Music too
     labels = ManifestLabels(events=tuple(row["labels"].split(",")), extra={"split": row.get("split", "test")})
     # File names are Freesound ids in both folders; the part in the id says which folder a clip is in.
     listing.add(

@@ -11,6 +11,7 @@ import re
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+# Tzanetakis and Cook, 2002; repeated and mislabelled excerpts (Sturm, arXiv:1306.1461) are kept as published
 GENRES = ("blues", "classical", "country", "disco", "hiphop", "jazz", "metal", "pop", "reggae", "rock")
 CLIPS_PER_GENRE = 100
 _CLIP = re.compile(r"([a-z]+)\.(\d{5})")

@@ -15,6 +15,7 @@ from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, 
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+# five sessions of two actors each (Busso et al., 2008)
 SESSIONS = tuple(f"Session{number}" for number in range(1, 6))
 EMOTIONS = {
     "ang": "anger",

@@ -10,6 +10,7 @@ from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, 
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+# LibriCount10 0dB (Stöter et al., 2018)
 MOST_SPEAKERS = 10
 _CLIP = re.compile(r"(\d{1,2})_.+")
 

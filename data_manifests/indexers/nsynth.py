@@ -11,6 +11,7 @@ from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 TABLE = "examples.json"
+# pitch and velocity are MIDI's, the latter 25, 50, 75, 100 or 127 (Engel et al., arXiv:1704.01279)
 FACTS = ("instrument_str", "instrument_source_str", "pitch", "velocity")
 
 

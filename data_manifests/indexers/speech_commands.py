@@ -17,6 +17,7 @@ WORDS = (
 """The words of version 0.01; version 0.02 has five more, which are not part of this dataset."""
 
 SPLIT_LISTS = {"testing_list.txt": "test", "validation_list.txt": "validation"}
+# the first eight digits are a hash that stands for the speaker (Warden, arXiv:1804.03209)
 _CLIP = re.compile(r"([0-9a-f]{8})_nohash_(\d+)\.wav")
 
 

@@ -14,6 +14,7 @@ from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 TABLE = "vocal_imitations.txt"
+# depths in AudioSet's ontology (Kim et al., DCASE 2018)
 LEVELS = tuple(f"category_d{depth}" for depth in range(1, 7))
 COLUMNS = ("imitation_filename", *LEVELS, "reference_filename", "included", "participant_id")
 _TRUE, _FALSE = {"true", "1"}, {"false", "0"}

@@ -16,6 +16,7 @@ from codec_superb.data_manifests.manifest import ManifestLabels
 
 SINGERS_LIST = "test_singers_technique.txt"
 FOLDERS = ("FULL", "data_by_singer")
+# nine women and eleven men (Wilkins et al., ISMIR 2018)
 _SINGER = re.compile(r"(f|female|m|male)\s?(\d{1,2})", re.IGNORECASE)
 _DEPTH = 3
 

@@ -18,6 +18,7 @@ from codec_superb.data_manifests.trials import Trial
 
 PUBLISHED_TRIALS = {"veri_test": 37_720, "veri_test2": 37_611}
 TEST_SPEAKERS = frozenset(f"id{number}" for number in range(10_270, 10_310))
+# speaker, YouTube's id of the video, number of the utterance in it
 _CLIP = re.compile(r"(id\d{5})/([^/]+)/(\d{5})\.wav")
 
 

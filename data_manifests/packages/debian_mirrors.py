@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 PUBLIC = "https://deb.debian.org/debian"
 APT = Path("/etc/apt")
+# the one-line format; after it the fields of deb822, whose values go on in indented lines
 _LINE = re.compile(r"\s*deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s")
 _FIELD = re.compile(r"(?im)^(uris|types|enabled):[ \t]*(.*(?:\n[ \t]+.*)*)")
 

@@ -26,6 +26,7 @@ from codec_superb.data_manifests.packages.pip_settings import PipSettings, local
 
 Chunks = Callable[[int], Iterator[bytes]]
 
+# RFC 9110, sections 15.3.7 and 15.5.17
 _PARTIAL_CONTENT = 206
 _RANGE_NOT_SATISFIABLE = 416
 _CONNECTIONS = 2

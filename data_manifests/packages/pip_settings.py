@@ -19,6 +19,7 @@ from urllib.request import url2pathname
 from codec_superb.data_manifests.errors import DatasetError
 
 _SECTIONS = ("global", "download")
+# pip's own, of --timeout and --retries
 _DEFAULT_TIMEOUT = 15.0
 _DEFAULT_RETRIES = 5
 

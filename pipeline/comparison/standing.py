@@ -139,4 +139,5 @@ def _place(category: Category, codec: str, parts: Sequence[tuple[_Run, Sequence[
 
 def _means(run: _Run, clips: Sequence[str], category: Category) -> Iterator[tuple[str, np.ndarray]]:
     for key in overall_metrics(category):
+        # fsum rounds once, so that the order of the clips changes no last digit
         yield key, np.asarray(fsum(run.values[clip][key] for clip in clips) / len(clips))

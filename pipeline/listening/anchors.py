@@ -34,7 +34,9 @@ def low_pass(audio: Floats, rate: int, cutoff: float) -> Floats:
             f"expected sound of at least {LEAST_RATE} Hz for anchors of {LOW / 1000:g} and {MID / 1000:g} kHz, got "
             f"{rate} Hz; make the test without anchors: `anchors: false`"
         )
+    # Kaiser's formula; its width is a share of half the sampling rate
     length, beta = kaiserord(_ATTENUATION, _TRANSITION / (rate / 2))
+    # an odd number of taps delays by whole samples, which mode="same" takes away
     taps = firwin(length | 1, cutoff + _TRANSITION / 2, window=("kaiser", beta), fs=rate)
     found: Floats = fftconvolve(audio.astype(np.float64), taps, mode="same").astype(np.float32)
     return found

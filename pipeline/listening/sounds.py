@@ -31,7 +31,7 @@ SECONDS: Final = 10.0
 """Longest sound: BS.1534-3 asks for about ten seconds."""
 _FADE: Final = 0.02
 _LEAST: Final = 0.2
-_STREAMINFO: Final = 4 + 4 + 34
+_STREAMINFO: Final = 4 + 4 + 34  # fLaC, a header, STREAMINFO (RFC 9639, 8.2)
 """Bytes up to the end of the block STREAMINFO, which comes first."""
 _HEADER: Final = 4
 
@@ -119,5 +119,6 @@ def _padded(content: bytes, size: int) -> bytes:
     head, rest = bytearray(content[:_STREAMINFO]), content[_STREAMINFO:]
     # the highest bit marks the last block of metadata, the others say its type: 1 is PADDING
     last, head[4] = head[4] & 0x80, head[4] & 0x7F
+    # 24 bits, big-endian (RFC 9639, 8.1)
     length = size - len(content) - _HEADER
     return bytes(head) + bytes([last | 1]) + length.to_bytes(3, "big") + bytes(length) + rest

@@ -125,6 +125,7 @@ def write_rows(rows: Sequence[MsebRow]) -> bytes:
 
 
 def _quoted(cell: str) -> str:
+    # RFC 4180, section 2, rules 6 and 7
     return '"{}"'.format(cell.replace('"', '""')) if any(mark in cell for mark in ',"\r\n') else cell
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from codec_superb.applications.probe import PARTS, SIDES
+from codec_superb.applications.probe import LARGEST_COUNT, PARTS, SIDES, SIGNED
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
@@ -100,7 +101,8 @@ def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str
 def _check_named(clips: dict[str, ClipRow], rows: Sequence[CountsRow], where: str, findings: Findings) -> None:
     """Each name of a clip once, with a total, and as many of each clip as its row says."""
     counts: Counter[str] = Counter()
-    parts = {names: np.array([name.startswith(PARTS) for name in names]) for names in {row.names for row in rows}}
+    # clips of a codec have the same names
+    ends = {names: _ends(names) for names in {row.names for row in rows}}
     for row in rows:
         place = f"{where}: {row.clip}"
         if row.clip not in clips:
@@ -109,13 +111,29 @@ def _check_named(clips: dict[str, ClipRow], rows: Sequence[CountsRow], where: st
             findings.add(place, "a count of a clip once", "another", _AGAIN)
         counts[row.clip] += len(row.names)
         totals, values = row.numbers
-        for at in np.flatnonzero(totals < 0):
-            findings.add(f"{place}, {row.names[at]}: reference", "a total of at least 0", totals[at], _AGAIN)
-        beyond = parts[row.names] & (totals >= 0) & ~((values >= 0) & (values <= totals * (1 + _SLACK)))
-        for at in np.flatnonzero(beyond):
-            expected = f"0 to {totals[at]:g}, its total"
-            findings.add(f"{place}, {row.names[at]}: resynthesis", expected, values[at], _AGAIN)
+        possible = (totals >= 0) & (totals <= LARGEST_COUNT)
+        for at in np.flatnonzero(~possible):
+            expected = f"a total of 0 to {LARGEST_COUNT:g}"
+            findings.add(f"{place}, {row.names[at]}: reference", expected, float(totals[at]), _AGAIN)
+        least, times, more = ends[row.names]
+        most = times * totals + more
+        for at in np.flatnonzero(possible & ~((values >= least) & (values <= most))):
+            expected = f"{least[at]:g} to {most[at]:g}"
+            findings.add(f"{place}, {row.names[at]}: resynthesis", expected, float(values[at]), _AGAIN)
     _check_counts(clips, counts, "counts", where, findings)
+
+
+def _ends(names: Sequence[str]) -> NDArray[np.float64]:
+    """Return what counts may be, ``(3, names)``: the least; how many times the total and how much more the most is."""
+    return np.array([_ends_of(name) for name in names]).T
+
+
+def _ends_of(name: str) -> tuple[float, float, float]:
+    if name.startswith(PARTS):
+        return 0.0, 1 + _SLACK, 0.0
+    if name == "bits:coded:all":  # the coder sends what it does not shorten as it is, and says so in a bit
+        return 0.0, 1 + _SLACK, 2.0
+    return -LARGEST_COUNT if name.startswith(SIGNED) else 0.0, 0.0, LARGEST_COUNT
 
 
 def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> None:

@@ -17,6 +17,8 @@ from codec_superb.plugins import load
 
 _AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
 _MOST_SETTINGS = 100
+_SHOWN = ("judge", "decoder", "track", "mode")
+"""Settings that pages say beside a model, or group results by."""
 _LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME_LIMIT = 200
@@ -99,10 +101,10 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
 
 def _check_models(info: ProbeInfo, where: str, findings: Findings) -> None:
     """Check the names of those who answered and judged, and what is said of a server's answers."""
-    names = {"backend": info.backend, "settings.judge": info.settings.get("judge")}
+    names = {"backend": info.backend} | {f"settings.{name}": info.settings.get(name) for name in _SHOWN}
     for place, name in names.items():
         if name is not None and (fault := title_fault(str(name), _NAME_LIMIT)):
-            findings.add(f"{where}.{place}", f"the name of a model, {fault[0]}", fault[1], _AGAIN)
+            findings.add(f"{where}.{place}", f"a name, {fault[0]}", fault[1], _AGAIN)
     if (info.remote is not None) != info.backend.startswith(_SERVED):
         expected = f"what is known of a server's answers, where the model's name begins with {' or '.join(_SERVED)}"
         findings.add(f"{where}.remote", expected, f"{'some' if info.remote else 'none'}, of {info.backend}", _AGAIN)

@@ -40,6 +40,7 @@ class Attestation(Record):
     statement: Statement
     fingerprint: Hex64
     """SHA-256 of the 32 bytes of the public key that signed it."""
+    # RFC 8032, 5.1.6: a signature has 64 bytes, 86 letters and two signs of padding in base64
     signature: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{86}==$")]
     """Ed25519, base64."""
 

@@ -174,6 +174,7 @@ def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Respon
         headers["Content-Encoding"] = "gzip"
     headers["ETag"] = etag
     if _matches(request.headers.get("if-none-match"), etag):
+        # RFC 9110, 15.4.5: a 304 carries only the metadata by which caches update what they have
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=answer.media_type, headers=headers | dict(answer.headers))

@@ -170,7 +170,8 @@ def board_row(
 
 def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:
     figures, applications = entry.figures[category, dataset], entry.applications_on(category, dataset)
-    place = f"{category}/{dataset}/{len(applications)}"  # a verified part has fewer
+    # a verified part has fewer; a newer attestation may cover more
+    place = f"{category}/{dataset}/{len(applications)}/{sum(row.run_again for row in applications.values())}"
     return BoardRow(
         result=CodecResult(
             codec=entry.codec,
@@ -181,6 +182,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
             bit_source=entry.bit_source,
             summary=figures.summary(category),
             operations={name: entry.operations[name] for name in figures.datasets if name in entry.operations},
+            source=entry.source_label,
         ),
         source=entry.source,
         source_label=entry.source_label,

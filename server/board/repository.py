@@ -13,7 +13,16 @@ from sqlalchemy.orm import Session
 from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
-from codec_superb.server.database.models import COUNTED, STANDING, Account, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import (
+    COUNTED,
+    STANDING,
+    Account,
+    BoardChange,
+    Codec,
+    Result,
+    Revision,
+    Submission,
+)
 from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
@@ -47,6 +56,11 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
         .order_by(Submission.codec_id, *STANDING)
     )
     return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
+
+
+def changed_since(session: Session, revision: int) -> set[str]:
+    """Return the submissions of which a change was written down after a revision."""
+    return set(session.scalars(select(BoardChange.submission_id).where(BoardChange.revision > revision)))
 
 
 def load_entries(session: Session, submissions: Sequence[str]) -> Iterator[BoardEntry]:

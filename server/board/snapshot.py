@@ -7,7 +7,7 @@ for a codec that is shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from threading import Lock
@@ -22,7 +22,7 @@ from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
 from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
-from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
+from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.server.settings import DefaultSource
 from codec_superb.web.applications import APPLICATIONS
@@ -295,14 +295,14 @@ class Snapshot:
 
 
 def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultSource = "runs") -> Snapshot:
-    """Read the current state; submissions that ``before`` holds are not read again, except their status.
+    """Read the current state; of submissions that ``before`` holds only those are read again that changed since.
 
     The revision is read first: should others write meanwhile, the state is newer than its number, and the next check
     of the number reads it again.
     """
     revision = revision_number(session)
     counted = counted_submissions(session)
-    kept = _kept_entries(before, dict(counted.values()))
+    kept = _kept_entries(before, dict(counted.values()), changed_since(session, before.revision) if before else ())
     missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
     loaded = load_entries(session, missing)
     found = Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {}, preferred)
@@ -317,10 +317,14 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultS
     return found
 
 
-def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, BoardEntry]:
-    """Entries by submission that still count with the status they had; a change of status is read again."""
+def _kept_entries(
+    before: Snapshot | None, statuses: Mapping[str, str], changed: Collection[str]
+) -> dict[str, BoardEntry]:
+    """Entries by submission that still count with the status they had, and of which nothing was written down since."""
     return {
         entry.submission: entry
         for entry in (before.runs if before else ())
-        if entry.submission is not None and statuses.get(entry.submission) == entry.source
+        if entry.submission is not None
+        and statuses.get(entry.submission) == entry.source
+        and entry.submission not in changed
     }

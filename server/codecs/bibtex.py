@@ -27,6 +27,7 @@ def tex(text: str) -> str:
 
 def entry(key: str, fields: Sequence[tuple[str, str]]) -> str:
     """Write a ``@misc`` entry; empty fields are left out. Values must be safe for TeX."""
+    # BibTeX takes no blank, comma, brace, quote, # or % in a key
     safe = re.sub(r"[^A-Za-z0-9_.:-]", "-", key)
     lines = [f"  {name} = {{{value}}}," for name, value in fields if value]
     return "\n".join([f"@misc{{{safe},", *lines, "}"])
@@ -63,7 +64,7 @@ def result_citation(submission: Submission, title: str, base_url: str, today: da
         ("month", submission.received.strftime("%b").lower()),
         ("howpublished", _url(f"{base_url.rstrip('/')}/submissions/{submission.id}")),
         ("note", f"Submission {submission.id}, received {submission.received:%Y-%m-%d}, status {submission.status}"),
-        ("urldate", today.isoformat()),
+        ("urldate", today.isoformat()),  # biblatex's field; its dates are ISO 8601
     ]
     return Citation("These results", entry(f"codec-superb-{name}-v{submission.version}", fields))
 

@@ -23,9 +23,10 @@ COLUMNS: Final = 480
 FLOOR: Final = -80.0
 """dB of the quietest level that is shown."""
 _WINDOW: Final = 2048
-_LEAST_HOP: Final = 240
+_LEAST_HOP: Final = 240  # 5 ms at 48 kHz
+# Opus decodes at 48 kHz whatever rate it was given (RFC 7845, section 4)
 _LONGEST: Final = round((SECONDS + 1) * OPUS_RATE)
-_TINY: Final = 1e-12
+_TINY: Final = 1e-12  # -120 dB of full scale
 
 
 class NotDecodable(ValueError):

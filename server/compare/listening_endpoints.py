@@ -29,7 +29,7 @@ from codec_superb.web.site.page import render
 router = APIRouter()
 
 _FIELDS = 60
-_SEED = r"^[A-Za-z0-9_-]{1,40}$"
+_SEED = r"^[A-Za-z0-9_-]{1,40}$"  # base64url (RFC 4648, section 5)
 PATH = "/compare/listen"
 
 Codecs = Annotated[list[str], Query(alias="codec", max_length=50)]

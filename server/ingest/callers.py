@@ -15,6 +15,7 @@ from codec_superb.server.people.limits import check_limit
 
 def caller_of(request: Request) -> Identity:
     """Identify the sender by ``Authorization: Bearer …``. Raises Unauthenticated for a token that is not valid."""
+    # RFC 6750, 2.1: Authorization: Bearer and the token
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return Identity(None, ANONYMOUS)

@@ -45,8 +45,11 @@ class Limits:
     def apply(self) -> None:
         """Set them as resource limits of this process (setrlimit), which the kernel enforces."""
         os.nice(NICENESS)
+        # the default action of SIGALRM ends the process (signal(7)), whatever C code it is in; fork(2) inherits no
+        # timer
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        # setrlimit(2): whole seconds of processor time, after which the kernel sends SIGXCPU, at the hard limit SIGKILL
         whole = int(self.seconds) + 1
         for kind, limit in (
             (resource.RLIMIT_CPU, whole),

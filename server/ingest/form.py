@@ -76,11 +76,13 @@ class FormReader:
         self._value.clear()
 
     def _end_header(self) -> None:
+        # RFC 9110, 5.1: names of fields are compared without regard to case
         self._headers[bytes(self._header).lower()] = bytes(self._header_value)
         self._header.clear()
         self._header_value.clear()
 
     def _name_part(self) -> None:
+        # RFC 7578, 4.2: each part names its field in Content-Disposition
         _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         self._name = options.get(b"name", b"").decode("utf-8", "replace")
         if self._name == FILE:

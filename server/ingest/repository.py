@@ -16,7 +16,7 @@ from codec_superb.server.storage.custom_results import document_of
 from codec_superb.server.storage.custom_tasks import parts_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-_ID_LENGTH = 12
+_ID_LENGTH = 12  # 62 bits
 
 
 def by_hash(session: Session, sha256: str) -> Submission | None:

@@ -98,6 +98,7 @@ def _application(key: str, found: ApplicationRow | None) -> dict[str, Any]:
 def board_csv(view: BoardView) -> str:
     """Write the rows as CSV (RFC 4180 but for the first line). No cell can be interpreted as a spreadsheet formula."""
     out = io.StringIO()
+    # RFC 4180 has no comments; csv.writer ends its lines with CRLF, as the RFC does
     out.write(f"# {heading(view)}\r\n")
     rows = flat_rows(view)
     if rows:

@@ -44,6 +44,7 @@ def seconds_of(fields: Mapping[str, str]) -> float:
         found = float(fields.get("seconds", "0")[:20])
     except ValueError:
         return 0.0
+    # float() reads nan and infinity as well
     return min(found, _LONGEST) if math.isfinite(found) and found > 0 else 0.0
 
 
@@ -62,6 +63,7 @@ def _choice(fields: Mapping[str, str], offered: tuple[str, ...]) -> str:
 
 def _number(fields: Mapping[str, str], label: str, low: int, high: int) -> float:
     given = fields.get(f"rating-{label}", "")
+    # isdecimal is true for digits of other scripts too
     if not (given.isascii() and given.isdecimal() and len(given) <= _DIGITS and low <= int(given) <= high):
         raise BadRequest(
             f"expected a whole rating of {label} from {low} to {high}, got {given[:20]!r}; rate every sound and send it"

@@ -74,6 +74,7 @@ class Definition(Record):
     """Share of gold questions that a listener may answer wrongly."""
     traps: tuple[Trap, ...] = Field(default=(), max_length=10)
     """Recorded questions of ACR and DCR; who answers one wrongly is left out."""
+    # ITU-R BS.1534-3, post-screening: below 90 on more than 15 % of the items, and the mid anchor above 90
     reference_below: float = Field(default=90.0, ge=0, le=100)
     """Of MUSHRA: a rating of the hidden reference below it, or of the mid anchor above, counts against a listener."""
     reference_share: Share = 0.15

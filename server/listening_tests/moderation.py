@@ -44,4 +44,5 @@ def step(
     if state not in STEPS.values():
         raise BadRequest(f"expected a state among {', '.join(STEPS.values())}, got {state[:20]!r}")
     advance(session, test_id, state, actor=moderator.identity.name)
+    # RFC 9110, 15.4.4: 303 is followed by a GET, so that reloading the page sends no form again
     return RedirectResponse(PATH, 303)

@@ -11,7 +11,7 @@ from codec_superb.server.listening_tests.definition import GOLD, REFERENCE, TRAP
 from codec_superb.server.listening_tests.order import shuffled
 
 Role = Literal["training", "gold", "trap", "counted"]
-LETTERS = "ABCDEFGHIJKL"
+LETTERS = "ABCDEFGHIJKL"  # as many as a trial of MUSHRA has signals at most (BS.1534-3)
 JOINT = " · "
 """Between the parts of a trial's key."""
 TRAINING = "training: "

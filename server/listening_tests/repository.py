@@ -14,6 +14,7 @@ from codec_superb.server.listening_tests.screening import Answered
 
 def find(session: Session, identity: str) -> ListeningTest | None:
     """Find a test of any state."""
+    # PostgreSQL takes no character 0 in a parameter
     return session.get(ListeningTest, identity) if identity.isprintable() else None
 
 
@@ -25,6 +26,7 @@ def in_states(session: Session, states: Sequence[str]) -> Sequence[ListeningTest
 
 def counts(session: Session, test: str) -> tuple[int, int]:
     """Count the participants that began, and those that finished."""
+    # COUNT of a column leaves NULL out: of those who have not finished
     numbers = select(func.count(), func.count(Participant.finished)).where(Participant.test_id == test)
     started, finished = session.execute(numbers).one()
     return int(started), int(finished)

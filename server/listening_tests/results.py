@@ -75,6 +75,7 @@ def _condition(
     mean, ends = _mean(values, low, high)
     quartiles: list[float | None] = [None, None, None]
     if values:
+        # linear interpolation, numpy's default: type 7 of Hyndman and Fan (1996)
         quartiles = [float(value) for value in np.quantile([entry.value for entry in values], (0.25, 0.5, 0.75))]
     return ConditionResult(
         condition=name, n=len(values), listeners=len({entry.listener for entry in values}), n_before=len(all_values),

@@ -28,7 +28,7 @@ from codec_superb.web.site.listening_tests.view import QUESTIONS
 
 SIZE_LIMIT = 300_000_000
 """Bytes of the sounds of one test, which every backup carries."""
-_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0 and 1, which look alike
 _SEED_BITS = 31
 """The column is a signed integer of 32 bits."""
 STEPS: Final = MappingProxyType({"draft": "open", "open": "closed"})
@@ -93,6 +93,7 @@ def settings_of(test: ListeningTest) -> TestSettings:
 
 def advance(session: Session, identity: str, state: str, *, actor: str) -> ListeningTest:
     """Open a draft or close an open test; there is no way back. Raises NotFound, or Conflict for another step."""
+    # SQLite has no FOR UPDATE, and SQLAlchemy leaves it out there: BEGIN IMMEDIATE lets one transaction write at a time
     test = session.scalars(select(ListeningTest).where(ListeningTest.id == identity).with_for_update()).one_or_none()
     if test is None:
         raise NotFound(f"no listening test has the id {identity[:40]!r}")

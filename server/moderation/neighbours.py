@@ -14,6 +14,7 @@ from codec_superb.metrics.table import CATEGORIES, overall_metrics
 from codec_superb.server.database.models import COUNTED, STANDING, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
 
+# SQLite takes 32,766 parameters in a statement by default, and took 999 before 3.32
 _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
 CROWD = 10
@@ -147,6 +148,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED, Submission.codec_id != submission.codec_id)
+        # in SQL nothing is equal or unequal to NULL, which stands for an upload without an account
         .where(Submission.account_id.is_distinct_from(submission.account_id))
         .where(or_(*near))
         .order_by(Codec.name)

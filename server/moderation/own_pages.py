@@ -40,4 +40,5 @@ def withdraw_by_form(
     """Take one of them back and show the list."""
     verify(request, form.get(FIELD, ""))
     withdraw_own(session, submission_id, form.get("reason", ""), signed_in.identity)
+    # RFC 9110, 15.4.4: 303 is followed by a GET, so that reloading the page sends no form again
     return RedirectResponse("/account", 303)

@@ -89,9 +89,11 @@ async def api_docs(request: Request) -> Response:
 @router.get("/robots.txt")
 def robots() -> Response:
     """Let robots read pages, not every combination of filters."""
+    # RFC 9309: plain text in UTF-8 at this very path
     return PlainTextResponse(_ROBOTS, headers=_A_DAY)
 
 
+# HTML standard, link type icon: browsers may ask for /favicon.ico where a page names no icon
 @router.get("/favicon.ico")
 @router.get("/favicon.svg")
 def favicon() -> Response:

@@ -7,6 +7,7 @@ all codecs have all cells, as here, points and mean ranks give one order: mean r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
@@ -49,15 +50,17 @@ def places(values: Floats, votes: Floats | None = None, *, higher_is_better: boo
 def exact_shares(values: Floats, votes: Sequence[Fraction], *, higher_is_better: bool = True) -> list[Fraction]:
     """Return the share of the others that each codec of shape ``(codecs,)`` beats, as :func:`borda`, in fractions."""
     signed = np.round(values if higher_is_better else -values, 12).tolist()
-    total, behind = sum(votes, Fraction()), Fraction()
+    unit = math.lcm(*(vote.denominator for vote in votes))
+    counts = [int(vote * unit) for vote in votes]  # whole numbers: sums of fractions take four times as long
+    total, behind = sum(counts), 0
     found = [Fraction(1)] * len(signed)
     for _, equal in groupby(sorted(range(len(signed)), key=signed.__getitem__), key=signed.__getitem__):
         together = list(equal)
-        theirs = sum((votes[place] for place in together), Fraction())
-        own = theirs / len(together)
+        size, theirs = len(together), sum(counts[place] for place in together)
+        others = size * total - theirs  # times the size, as is what they beat: the own vote is the mean of equal ones
+        share = Fraction(2 * size * behind + (size - 1) * theirs, 2 * others) if others else Fraction(1)
         for place in together:
-            if total != own:
-                found[place] = (behind + (theirs - own) / 2) / (total - own)
+            found[place] = share
         behind += theirs
     return found
 

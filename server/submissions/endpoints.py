@@ -105,5 +105,6 @@ def history(session: ReadTransaction, name: CodecName) -> History:
 
 
 def _attachment(content: bytes, media_type: str, name: str) -> Response:
+    # RFC 6266, 4.3: filename is a quoted string of ISO 8859-1; quotes, and what lies beyond ASCII, become underscores
     quoted = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name)
     return Response(content, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{quoted}"'})

@@ -22,6 +22,7 @@ from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import Statement, beside_rows
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Submission, now
 from codec_superb.server.database.models import Attestation as Row
+from codec_superb.server.database.session import record_change
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
@@ -161,6 +162,7 @@ def _check(session: Session, submission: Submission, statement: Statement) -> No
 
 
 def _columns(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    # pre_buffer reads ahead in threads of Arrow's own, for storage with latency; here the bytes are in memory
     table = pq.read_table(io.BytesIO(data), columns=["category", "clip"], use_threads=False, pre_buffer=False)
     return table.column("category"), table.column("clip")
 
@@ -172,6 +174,8 @@ def _change(session: Session, submission: Submission, statement: Statement, name
         held_since = submission.status == "held" and submission.decided is not None and submission.decided > asked
         if submission.status != "verified" and not held_since:
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
+        elif submission.status == "verified":  # what its badge covers is the newest attestation's to say
+            record_change(session, submission.id, submission.status)
         return
     if submission.status != "held":
         reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])

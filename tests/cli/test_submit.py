@@ -6,7 +6,9 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -196,7 +198,17 @@ class _Moody(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
+        if isinstance(body, bytes):
+            self._drip(body)
+            return
         self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
+
+    def _drip(self, body: bytes) -> None:
+        """Send a byte every tenth of a second, for as long as somebody listens."""
+        with suppress(ConnectionError):
+            for letter in body:
+                self.wfile.write(bytes([letter]))
+                time.sleep(0.1)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- name of the base class
         """Say nothing."""
@@ -249,6 +261,14 @@ class TestRetries:
         """The server died between the head of its answer and the body: nobody knows what it kept, so ask again."""
         _Moody.answers[:] = [(201, {"Content-Length": "217"}, {}), (200, {}, RECEIPT)]
         assert send(packed(tmp_path, "half_16k"), moody, None, first_pause=0.01) == UploadResult(200, RECEIPT)
+
+    def test_an_answer_that_drips(self, moody: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A byte now and then ends with the time of an answer, however long its sender goes on."""
+        monkeypatch.setattr("codec_superb.cli.uploading._ANSWER_SECONDS", 0.3)
+        _Moody.answers[:] = [(201, {}, b"x" * 100), (200, {}, RECEIPT)]
+        began = time.monotonic()
+        assert send(packed(tmp_path, "drip_16k"), moody, None, first_pause=0.01).status == 200
+        assert time.monotonic() - began < 5
 
     def test_not_for_ever(self, moody: str, tmp_path: Path) -> None:
         """After the last attempt it says why."""

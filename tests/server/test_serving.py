@@ -54,6 +54,8 @@ def _refuses(service: Served) -> bool:
         service.get("/healthz")
     except httpx2.ConnectError:
         return True
+    except httpx2.TransportError:  # a worker that ends takes a connection with it
+        return False
     return False
 
 
@@ -109,10 +111,10 @@ class TestStart:
 
     def test_a_head_that_does_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Who says nothing or trickles is cut off; requests are answered, one after another, slow ones too."""
-        monkeypatch.setattr(slow_heads, "HEAD_SECONDS", 0.4)
+        monkeypatch.setattr(slow_heads, "HEAD_SECONDS", 1.5)  # from a connection to its first request, below
 
         async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
-            await anyio.sleep(0.6)
+            await anyio.sleep(1.6)
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
             await send({"type": "http.response.body", "body": b"ok"})
 
@@ -153,12 +155,7 @@ class TestStart:
         """When the parent is killed, its workers do not live on with the port: a new service can take it at once."""
         with served("--storage", str(tmp_path), "--workers", "2") as service:
             service.process.kill()
-            for _ in range(200):
-                try:
-                    service.get("/healthz")
-                except httpx2.TransportError:
-                    break
-                time.sleep(0.1)
+            wait_for(lambda: _refuses(service), "expected the workers to end with their parent")
             with served("--storage", str(tmp_path), "--port", str(service.address[1])) as again:
                 assert again.address == service.address
 
@@ -272,10 +269,10 @@ class TestShutdown:
         environment = {"CODEC_SUPERB_SERVER_SHUTDOWN_SECONDS": "1"}
         start = served("--storage", str(tmp_path), "--anonymous-uploads", environment=environment)
         with start as service, _upload(service, bytes(9000), sent=40):
-            service.process.send_signal(signal.SIGTERM)
             began = time.monotonic()
+            service.process.send_signal(signal.SIGTERM)
             assert service.process.wait(PATIENCE_S) == 0
-            assert 0.9 < time.monotonic() - began < 11
+            assert 0.9 < time.monotonic() - began < 30  # by default, and 40 to the end of a process that hangs
             lines = [json.loads(line) for line in service.log.read_text().splitlines()]
         assert any("graceful shutdown exceeded" in line["event"] for line in lines)
         assert [line["status"] for line in lines if line.get("route") == UPLOADS] == [499]

@@ -55,6 +55,7 @@ def heat_chart(heat: HeatMap, shown: Shown) -> Figure:
     columns = [chart_text(name.replace("_", " ") or POOLED, 24) for name in heat.slices]
     layout = {**base_layout(), "height": FRAME_HEIGHT + CELL * len(heat.datasets)}
     layout["xaxis"] = {**names_axis(columns), "side": "top"}
+    # Plotly puts the first category at the bottom
     layout["yaxis"] = {**names_axis([chart_text(name, 26) for name in heat.datasets]), "autorange": "reversed"}
     layout["margin"] = {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0}
     values = [[None if row is None else _score(row, shown).value for row in line] for line in heat.cells]

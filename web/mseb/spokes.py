@@ -45,6 +45,7 @@ def _radius(spoke: Spoke, score: Score | None) -> float | None:
 
 def _closed(spokes: Sequence[Spoke], of: Callable[[Spoke], Score | None]) -> dict[str, Any]:
     radii, labels = [_radius(spoke, of(spoke)) for spoke in spokes], [_label(spoke) for spoke in spokes]
+    # Plotly closes no line by itself, and breaks it at null
     return {"type": "scatterpolar", "r": [*radii, radii[0]], "theta": [*labels, labels[0]], "connectgaps": False}
 
 

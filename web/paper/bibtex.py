@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from codec_superb.web.paper.latex import latex_comment, latex_text
 
 _TITLED = re.compile(r'^(?P<authors>.*?),? ?"(?P<title>[^"]+)"(?:,? (?P<rest>.*))?$')
+# arXiv's identifiers since April 2007: YYMM.NNNN, with five digits behind the point since January 2015
 _ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _INITIAL = re.compile(r"^(?:[A-Z]\.[- ]?)+ ?\w")
@@ -177,6 +178,7 @@ def _surname(authors: str) -> str:
 
 def _slug(text: str) -> str:
     """Make a key of letters and digits."""
+    # Unicode gives ø and ł no decomposition
     plain = unicodedata.normalize("NFKD", text.replace("ø", "o").replace("ł", "l"))
     return re.sub(r"[^a-z0-9]", "", plain.encode("ascii", "ignore").decode().lower()) or "reference"
 

@@ -31,6 +31,7 @@ def latex_text(text: str) -> str:
 def _escaped(text: str) -> str:
     letters = (" " if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Zl", "Zp"} else letter for letter in text)
     # two hyphens would become a dash
+    # TeX's fonts have a ligature that makes two hyphens an en dash
     return "".join(_SPECIAL.get(letter, letter) for letter in letters).replace("--", "{-}{-}")
 
 

@@ -11,6 +11,7 @@ from codec_superb.web.paper.latex import unit_of
 from codec_superb.web.paper.table import Cell, PaperBlock, PaperTable, Uncertainty, half_width
 from codec_superb.web.spreadsheets import escape_formula
 
+# of GitHub's Markdown: ~ strikes out, | ends a cell, < begins HTML, & an entity
 _MARKDOWN = set("\\`*_[]<>|~&")
 
 
@@ -57,7 +58,7 @@ def csv_table(table: PaperTable) -> str:
     A missing value is an empty cell. No cell can be interpreted as a spreadsheet formula.
     """
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = csv.writer(out)  # by default with RFC 4180's quotes and CRLF
     parts = _PARTS[table.uncertainty]
     heads = [f"{column.key}{part}" for column in table.columns for part in ("", *(parts if column.quantity else ()))]
     writer.writerow(

@@ -15,6 +15,7 @@ _SHORT = 3
 """Parameters that are listed again rather than referred to."""
 _NAMED = 8
 """Choices that are listed of more: keys of metrics, which a page of their own explains."""
+# of a Path Item Object (OpenAPI 3.1); its other keys, such as parameters, are no operations
 _METHODS = ("get", "post", "put", "patch", "delete")
 _REF = "#/components/schemas/"
 

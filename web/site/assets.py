@@ -17,7 +17,7 @@ from codec_superb.web.theme import DARK, LIGHT, Palette
 
 MEDIA_TYPES = MappingProxyType({
     ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",  # RFC 9239: application/javascript is obsolete
     ".svg": "image/svg+xml",
 })  # fmt: skip
 _PLOTLY = "plotly.js"
@@ -94,6 +94,7 @@ def _plotly() -> bytes:
 
 def _colour_rules() -> str:
     """Write the custom properties of both palettes; paper is always light."""
+    # prefers-color-scheme is the choice of the visitor's system; data-theme that on this site, which wins
     light, dark = _declarations(LIGHT), _declarations(DARK)
     return (
         f":root {{ {light} }}\n"

@@ -63,8 +63,8 @@ def environment() -> Environment:
                 PrefixLoader({"shared": PackageLoader("codec_superb.web", "templates/shared")}),
             ]
         ),
-        autoescape=True,
-        undefined=StrictUndefined,
+        autoescape=True,  # Jinja2 escapes nothing by default
+        undefined=StrictUndefined,  # by default an unknown name is written as nothing
         trim_blocks=True,
         lstrip_blocks=True,
     )

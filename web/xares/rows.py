@@ -163,7 +163,7 @@ def _of_application(
         XaresRow(
             reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
             (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
-            source=source if of == "resynthesis" else "submitted", url=url if of == "resynthesis" else "",
+            source=source, url=url if of == "resynthesis" else "",
         )
         for of, title, family, bits, score in sides
         if score.value is not None
@@ -223,10 +223,14 @@ def without_repetitions(rows: Iterable[XaresRow]) -> list[XaresRow]:
 
 
 def readers_of(rows: Sequence[XaresRow]) -> list[tuple[Reader, int]]:
-    """List what reads frames with the number of its subjects, those with most of them first."""
+    """List what reads frames with the number of its subjects, those that most people have results of first.
+
+    One account with many codecs would otherwise decide what the page shows.
+    """
     subjects: dict[Reader, set[tuple[str, ...]]] = {}
+    sources: dict[Reader, set[str]] = {}
     for row in rows:
         subjects.setdefault(row.reader, set()).add(row.subject)
-    return sorted(
-        ((reader, len(found)) for reader, found in subjects.items()), key=lambda item: (-item[1], item[0].title)
-    )
+        sources.setdefault(row.reader, set()).add(row.source)
+    order = sorted(subjects, key=lambda of: (-len(sources[of]), -len(subjects[of]), of.title))
+    return [(reader, len(subjects[reader])) for reader in order]

@@ -37,6 +37,7 @@ def pay(command: str, key: str, model: str, cost: float) -> None:
     # the break comes first: on a full disk the line before may be a part of one
     line = "\n" + json.dumps({"command": command, "request": key, "model": model, "cost": cost})
     place.parent.mkdir(parents=True, exist_ok=True)
+    # O_APPEND: the kernel finds the end and writes in one step (write(2)), so that lines of two processes do not mix
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         os.write(descriptor, line.encode())

@@ -22,7 +22,8 @@ from codec_superb.applications.task_definitions.messages import Message
 from codec_superb.applications.understanding.chats.settings import ChatSettings, Prices
 
 RATE = 16_000
-_FULL_SCALE = 32_768.0
+_FULL_SCALE = 32_768.0  # of 16-bit PCM
+# finish_reason of OpenAI's chats, finishReason of Gemini's
 _FILTERED = {"content_filter", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII"}
 _MOST_TOKENS = 10**9
 """Of one answer; a server that counts more, or fewer than none, has not counted."""
@@ -88,7 +89,7 @@ def estimated(settings: ChatSettings, seconds: float, letters: int) -> tuple[int
 def _completion(settings: ChatSettings, messages: tuple[Message, ...], data: str) -> dict[str, Any]:
     sound = {
         "input_audio": {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}},
-        "audio_url": {"type": "audio_url", "audio_url": {"url": f"data:audio/wav;base64,{data}"}},
+        "audio_url": {"type": "audio_url", "audio_url": {"url": f"data:audio/wav;base64,{data}"}},  # RFC 2397
     }[settings.audio]
     told = [
         {
@@ -180,6 +181,7 @@ def _read_gemini(found: Any) -> tuple[Any, str, Usage | None, str]:
     if told := found.get("usageMetadata"):
         rows = told.get("promptTokensDetails") or ()
         audio = sum(int(row["tokenCount"]) for row in rows if row["modality"] == "AUDIO")
+        # Gemini charges what it thinks as output
         answer = int(told.get("candidatesTokenCount") or 0) + int(told.get("thoughtsTokenCount") or 0)
         usage = Usage(int(told["promptTokenCount"]) - audio, audio, answer)
     name = _print_of(found, "modelVersion")

@@ -23,7 +23,7 @@ class Prices(BaseModel):
     text: float = Field(default=0.0, ge=0)
     audio: float = Field(default=0.0, ge=0)
     answer: float = Field(default=0.0, ge=0)
-    currency: str = Field(default="USD", pattern=r"^[A-Z]{3}$")
+    currency: str = Field(default="USD", pattern=r"^[A-Z]{3}$")  # ISO 4217
 
     def cost(self, text: int, audio: int, answer: int) -> float:
         """Return what tokens cost."""

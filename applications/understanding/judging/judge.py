@@ -23,7 +23,7 @@ from codec_superb.applications.understanding.judging.roles import Request
 NAME = "judge"
 MOST_TOKENS = 512
 """Of a reply."""
-_DATED = re.compile(r"20\d\d-?\d\d-?\d\d")
+_DATED = re.compile(r"20\d\d-?\d\d-?\d\d")  # as in gpt-4o-2024-08-06
 
 
 class JudgeSettings(EndpointSettings):

@@ -12,7 +12,7 @@ from codec_superb.applications.understanding.cases import Case, LeftOut, NGrams
 from codec_superb.applications.understanding.measures.table import Measure
 from codec_superb.applications.understanding.texts.tokens import TOKENIZERS, bleu_of, words
 
-_ORDERS = range(1, 5)
+_ORDERS = range(1, 5)  # runs of one to four tokens, in BLEU and in CIDEr
 _COCO_BETA = 1.2
 """Weight of recall in the F measure of image captions."""
 _SIGMA = 6.0
@@ -84,7 +84,7 @@ def cider(_: Mapping[str, Argument], cases: Sequence[Case]) -> Measure:
             _similarity(one, _weighed(label, frequency, log_clips), len(given) - len(label))
             for label in (words(truth) for truth in case.truth)
         ]
-        return min(10.0, 10.0 * sum(scores) / len(scores))
+        return min(10.0, 10.0 * sum(scores) / len(scores))  # the factor 10 is CIDEr-D's own
 
     return measure
 
@@ -121,6 +121,7 @@ def _similarity(one: Mapping[NGram, float], label: Mapping[NGram, float], longer
         norms = [math.sqrt(sum(value**2 for run, value in of.items() if len(run) == n)) for of in (one, label)]
         if not all(norms):
             continue
+        # CIDEr-D clips a run's weight at that of the label, so that repeating it gains nothing
         dot = sum(min(value, label[run]) * label[run] for run, value in one.items() if len(run) == n and run in label)
         total += dot / (norms[0] * norms[1])
     return total / len(_ORDERS) * math.exp(-(longer**2) / (2 * _SIGMA**2))

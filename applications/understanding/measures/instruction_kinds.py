@@ -62,7 +62,7 @@ def language(text: str) -> str:
     import langdetect
 
     factory = langdetect.DetectorFactory
-    factory.seed = 0
+    factory.seed = 0  # langdetect draws at random without it
     try:
         return str(langdetect.detect(text))
     except langdetect.LangDetectException:

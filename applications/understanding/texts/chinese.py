@@ -33,6 +33,7 @@ _NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 _ALONE: Final = r"(?<![0-9.])"
 _RULES: Final = (
     (re.compile(rf"{_ALONE}([089][0-9]|(?:19|20)[0-9]{{2}})(?=年)"), lambda found: digits(found.group())),
+    # mobile numbers of the mainland have 11 digits from 13 to 19 on, others an area code of three or four from 0 on
     (re.compile(r"(?<![0-9])(?:\+?86 ?)?1[3-9][0-9]{9}(?![0-9])"), lambda found: digits(found.group())),
     (re.compile(r"(?<![0-9])0[0-9]{2,3}-?[1-9][0-9]{6,7}(?![0-9])"), lambda found: digits(found.group())),
     (

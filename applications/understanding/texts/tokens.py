@@ -20,6 +20,7 @@ _WORD = re.compile(rf"[{_IN_CHARACTERS}]|[^\W_{_IN_CHARACTERS}]+(?:'[^\W\d_]+)?"
 
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, without punctuation; Chinese and Japanese are taken by character."""
+    # NFKC makes plain ones of full-width letters and digits
     return _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'").lower())
 
 

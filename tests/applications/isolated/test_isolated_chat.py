@@ -23,7 +23,7 @@ from codec_superb.base_codec.isolation.lock import open_lock
 class Talker(IsolatedChat):
     """The chat of ``guest_chat.py``."""
 
-    isolation = Isolation(lock=str(LOCK), guest=str(Path(__file__).with_name("guest_chat.py")), timeout_s=5.0)
+    isolation = Isolation(lock=str(LOCK), guest=str(Path(__file__).with_name("guest_chat.py")))
     longest_s = 2.0
 
     def find(self, python: Path) -> Model:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from support.codecs import isolated
 from support.codecs.isolated import clip, make_clips, tiny_card
+from support.timing import PATIENCE_S
 
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
+from codec_superb.base_codec.isolation.process import Timeouts
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.workers.progress import SilentProgress
@@ -32,7 +34,7 @@ class Listener(SilentProgress):
 
 def opened(*batches: str) -> IsolatedCodec:
     """Open the tiny codec, whose guest takes batches in these calls."""
-    return IsolatedCodec(tiny_card(settings={"batches": batches}, isolation={"timeout_s": 1.0})).load()
+    return IsolatedCodec(tiny_card(settings={"batches": batches}, isolation={"timeout_s": PATIENCE_S})).load()
 
 
 @pytest.fixture
@@ -84,8 +86,10 @@ def test_a_guest_that_loses_a_clip_is_an_error(codec: IsolatedCodec) -> None:
 
 
 def test_a_batch_has_the_time_of_all_its_clips(codec: IsolatedCodec) -> None:
-    """Three clips of half a second pass where one has a second."""
-    assert len(codec.encode_batch([clip(81)] * 3, 16000)) == 3
+    """Six clips that take three seconds pass where one has two."""
+    assert codec.worker is not None
+    codec.worker.patience = Timeouts(call=2.0)
+    assert len(codec.encode_batch([clip(81)] * 6, 16000)) == 6
 
 
 @pytest.mark.sample(1, among="isolated runs lose clips")

@@ -200,9 +200,7 @@ def test_what_a_probe_says_of_itself() -> None:
     assert described({"version": "0"}) == [(f"{where}.version", "version 1 of the definition of asr", "0")]
     ((place, expected, got),) = described({"random": True, "backend": "m"})
     assert (place, expected, got) == (f"{where}.random", "a trained model", "random weights (m)")
-    assert described({"backend": ""}) == [
-        (f"{where}.backend", "the name of a model, a text with letters", "a blank one")
-    ]
+    assert described({"backend": ""}) == [(f"{where}.backend", "a name, a text with letters", "a blank one")]
 
 
 def rows_of(probe: str, entry: ProbeValue | None, **fields: Any) -> list[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ from fastapi import Request
 from starlette.types import Message
 from support.coroutines import run
 from support.server.ingest import ZIP, running
+from support.timing import PATIENCE_S
 
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.ingest import receive
@@ -48,7 +49,9 @@ class TestSlow:
         with pytest.raises(BadRequest, match=r"expected 1 kB within each 0\.2 s"):
             run(send, chain([bytes(1000 * quick)], repeat(b"a", 100)))
         assert list(settings.incoming.iterdir()) == []
-        assert run(send, repeat(bytes(800), 10)) == 8000
+        monkeypatch.setattr(receive, "WINDOW", 1.0)  # the next part takes a tenth of it, the whole file 1.25 s
+        assert run(send, repeat(bytes(800), 25)) == 20_000
+        monkeypatch.setattr(receive, "WINDOW", PATIENCE_S)
         monkeypatch.setattr(receive, "LONGEST", 0.3)
         with pytest.raises(BadRequest, match="the whole file within"):
             run(send, repeat(bytes(800), 10))

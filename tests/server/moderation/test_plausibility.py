@@ -250,6 +250,21 @@ class TestApplications:
         found = warned(database, owner="mallory", applications=[probed])
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
 
+    @pytest.mark.parametrize(
+        ("figure", "value", "ceiling", "text"),
+        [
+            ("tokens_entropy_kbps", 10.5, 12.0, ""),
+            ("tokens_entropy_kbps", 0.02, 12.0, "entropy-coded, 0.020 of 12 kbps of tokens are left"),
+            ("tokens_entropy_kbps", 20.0, 24.0, "tokens are worth 24 kbps, 12 were sent"),
+            ("tokens_recode_5_pct", 97.0, 100.0, ""),
+            ("tokens_recode_5_pct", 100.0, 100.0, "every token is the same after five codings"),
+        ],
+    )
+    def test_tokens(self, database: Database, figure: str, value: float, ceiling: float, text: str) -> None:
+        """What an entropy coder cannot leave, more than is sent, and tokens that nothing changes wait."""
+        found = warned(database, applications=[Probed(figure, value, ceiling)])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
         for number, owner in enumerate(("ann", "bob")):

@@ -51,6 +51,7 @@ def test_the_page_shows_codecs_with_ceiling_oracle_and_what_is_missing(board: Te
     ]
     assert places == sorted(places)
     assert "0.339" in table
+    assert table.count("self-reported by someone") == 3
     assert table.count("not measured") == 3  # Codec2 at 1200 bit/s has no segmentation, clustering, reconstruction
     assert "reasoning, classification" in page
     assert "MP3 64K" not in table  # has other results alone

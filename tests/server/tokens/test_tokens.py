@@ -54,6 +54,7 @@ def test_without_results_the_page_has_the_published_perplexities(client: TestCli
 def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> None:
     """Measured, nominal and entropy-coded kbps, tokens a second, intervals; a codec of bytes is not there."""
     page = board.get("/tokens").text
+    assert "self-reported by someone" in page
     for shown in ("Tokens/s", "800.0", "500.0", "Entropy-coded kbps", "2.900", "3.20", "46.5", "On mini"):
         assert shown in page, shown
     assert "opus_12k" not in page

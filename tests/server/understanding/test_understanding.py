@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
-from support.server.understanding import CHANCE, TASK, make_understanding_codecs
+from support.server.understanding import CHANCE, KBPS, TASK, make_understanding_codecs
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.applications.understanding.conversion.published import PublishedFigure
@@ -45,6 +45,7 @@ def test_without_results_the_page_shows_the_published_averages(client: TestClien
 def test_codecs_stand_by_task_below_the_original_and_chance(board: TestClient) -> None:
     """Value, loss, agreement and unread answers of each codec; a codec without the task is not there."""
     page = board.get("/understanding?dataset=stamps").text
+    assert page.count("self-reported by someone") == len(KBPS)
     for shown in (TASK.label, "Original sound", "80.00", "guessing among the options", "25.00", "agreement\u00a065.0"):
         assert shown in page, shown
     assert "unread\u00a04.0" in page

@@ -17,7 +17,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support.server.board import make_submission
+from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
 from support.server.verified import FILE, ROWS, keep_clips, statement
 
@@ -100,6 +100,21 @@ def test_what_was_not_run_again_is_named(database: Database, key: Ed25519Private
         assert not_compared(session, found) == []
         receive(session, sign(sent, key).to_json())
         assert not_compared(session, found) == ["asv on mini", "sim on mini"]
+
+
+def test_a_newer_attestation_reaches_the_marks_at_once(
+    client: TestClient, database: Database, key: Ed25519PrivateKey
+) -> None:
+    """One that compares a probe which the one before left out takes the mark from its figure, without a restart."""
+    asked = [Probed("asr_wer_pct", 8.0, 4.0)]
+    with database.transaction(write=True) as session:
+        identity = make_submission(session, file_sha256=FILE, applications=asked)
+        keep_clips(session, identity)
+    for compared, run_again in ((("bits",), False), (("bits", "asr"), True)):
+        sent = sign(statement(compared=compared), key)
+        assert client.post(ADDRESS, content=sent.to_json()).status_code == 201
+        (row,) = client.get("/api/v1/leaderboard?category=speech").json()["rows"]
+        assert row["applications"]["asr_wer_pct"]["run_again"] is run_again
 
 
 @pytest.mark.parametrize("before", ["self-reported", "held", "verified"])

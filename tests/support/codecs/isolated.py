@@ -74,9 +74,9 @@ class Tiny(IsolatedCodec):
 
 
 class Impatient(IsolatedCodec):
-    """The same, that waits one second for a clip."""
+    """The same, that waits five seconds for a clip."""
 
-    card = tiny_card("impatient", isolation={"timeout_s": 1.0})
+    card = tiny_card("impatient", isolation={"timeout_s": 5.0})
 
 
 class Slow(IsolatedCodec):

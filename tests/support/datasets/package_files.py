@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import socketserver
+import socket
 import tarfile
 import threading
 import zipfile
@@ -23,6 +23,8 @@ from support.timing import PATIENCE_S
 
 from codec_superb.data_manifests.manifest import Manifest, PackageFile, PinnedFile
 
+_BOUND: list[socket.socket] = []
+"""Bound, not listening: connections are refused, and the system gives the port to nobody else."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -248,6 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def closed_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
-        return int(server.server_address[1])
+    """Return a port of this machine that nobody listens on, or can, as long as this process lives."""
+    _BOUND.append(socket.socket())
+    _BOUND[-1].bind(("127.0.0.1", 0))
+    return int(_BOUND[-1].getsockname()[1])

@@ -136,7 +136,7 @@ def _agree_of_task(classes: int, shared: dict[str, float], sided: dict[str, dict
     one, other = sided["reference"], sided["resynthesis"]
     for values in (one, other):
         if "parsed" in values:
-            values["parsed"] = 1.0
+            values["parsed"] = float(values.get("given", 1.0) > 0)
         if "substitutions" in values:
             shared |= {"words": 20.0, "characters": 0.0}
         if "match1" in values:

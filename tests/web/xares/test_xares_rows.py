@@ -76,6 +76,10 @@ def test_readers_are_never_mixed() -> None:
     found = [row for model in models for row in rows_of(model)]
     found += rows_of(ProbeModel(WHISPER), KNN)
     assert len(readers_of(found)) == 4
+    # one account with many codecs does not decide which reader the page begins with
+    common, many = found[0], [replace(found[-1], title=f"codec {number}") for number in range(9)]
+    (first, _), *_ = readers_of([*many, common, replace(common, source="somebody else")])
+    assert first == common.reader
     assert rows_of(ProbeModel("transformers:qwen")) == []
     own = make_record([reading(LANGUAGE, (99.0,))], configuration_sha256="cd" * 32)
     assert rows_of_result(own, "")[0].reader.title == "decoder tiny (own, cdcdcdcd) (tiny-llama-bytes), track offline"

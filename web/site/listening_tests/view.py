@@ -16,6 +16,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 MUSHRA_LABELS: Final = ("Bad", "Poor", "Fair", "Good", "Excellent")
 """Of the intervals 0–20, 20–40, 40–60, 60–80, 80–100."""
+# ITU-T P.800, annexes B (ACR) and D (DCR)
 SCALES: Final[Mapping[str, Sequence[tuple[int, str]]]] = MappingProxyType({
     "acr": ((5, "Excellent"), (4, "Good"), (3, "Fair"), (2, "Poor"), (1, "Bad")),
     "dcr": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from codec_superb.web.site.listening_tests.view import KINDS, ConditionResult, PairResult, TestResults
 from codec_superb.web.text import p_value
 
+# ITU-R BS.1534-3 asks for anchors of 3.5 kHz and 7 kHz bandwidth
 NAMES = {"reference": "Hidden reference", "anchor-3.5k": "Low anchor, 3.5 kHz", "anchor-7k": "Mid anchor, 7 kHz"}
 
 

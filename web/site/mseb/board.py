@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, isnan
 
 from codec_superb.metrics.results import Score
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.application_rows import most_sent, warning
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_of
 from codec_superb.web.quantity import Quantity
@@ -82,7 +82,8 @@ def _rate(codec: Measured) -> float:
 def _line(result: CodecResult, rows: Sequence[ApplicationRow], columns: Sequence[TaskColumn]) -> tuple[TextCell, ...]:
     rate = next((kbps(row.kbps) for row in rows if not isnan(row.kbps)), "")
     cells = [_cell(next((row for row in column.rows if row.codec == result.codec), None), column) for column in columns]
-    return (TextCell(result.title, rate, f"/codecs/{result.codec}#mseb"), *cells)
+    said = "; ".join(filter(None, (rate, result.source)))
+    return (TextCell(result.title, said, f"/codecs/{result.codec}#mseb"), *cells)
 
 
 def _reference(score: Score | None, quantity: Quantity) -> TextCell:
@@ -97,7 +98,5 @@ def _cell(row: ApplicationRow | None, column: TaskColumn) -> TextCell:
     numbers, quantity = row.numbers, column.quantity
     value = numbers.resynthesis
     ends = interval(value.low, value.high, quantity.decimals)
-    failed = f"{numbers.failed} failed" if numbers.failed else ""
-    return TextCell(
-        quantity.write(value.value), f"{ends} loss\u00a0{signed(numbers.loss, quantity, ends=False)}", None, failed
-    )
+    loss = f"loss\u00a0{signed(numbers.loss, quantity, ends=False)}"
+    return TextCell(quantity.write(value.value), f"{ends} {loss}", None, warning(row))

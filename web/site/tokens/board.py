@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, isnan
 
+from codec_superb.web.application_rows import warning
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, CodecResult
@@ -51,12 +52,16 @@ def tokens_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
 def contents_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     """Make the table of what tokens carry, a line for each figure, since there are more of them than codecs."""
     carrying = [codec for codec in sorted(codecs, key=_order) if columns([codec], CONTENTS)]
-    heads = (TextCell("Figure"), *(TextCell(result.title, "", f"/codecs/{result.codec}") for result, _ in carrying))
+    heads = (TextCell("Figure"), *(_name(result) for result, _ in carrying))
     lines = tuple(
         (TextCell(_short(key), _direction(key)), *(_cell(rows.get(key), key) for _, rows in carrying))
         for key in columns(carrying, CONTENTS)
     )
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, lines)
+
+
+def _name(result: CodecResult) -> TextCell:
+    return TextCell(result.title, result.source, f"/codecs/{result.codec}")
 
 
 def _short(key: str) -> str:
@@ -77,7 +82,7 @@ def _line(result: CodecResult, rows: Mapping[str, ApplicationRow], keys: Sequenc
     tokens = result.summary.tokens_per_second
     nominal = "" if result.nominal_kbps is None else f"{kbps(result.nominal_kbps)} nominal"
     return (
-        TextCell(result.title, "", f"/codecs/{result.codec}"),
+        _name(result),
         TextCell(MISSING if tokens is None else number(tokens, 1)),
         TextCell(MISSING if isnan(result.kbps) else kbps(result.kbps), nominal),
         _cell(rows.get(ENTROPY_KBPS), ENTROPY_KBPS),
@@ -89,5 +94,5 @@ def _cell(row: ApplicationRow | None, key: str) -> TextCell:
     if row is None or row.numbers.resynthesis.value is None:
         return TextCell(MISSING, "not measured")
     found, quantity = row.numbers.resynthesis, quantity_of(key)
-    failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
-    return TextCell(quantity.write(found.value), interval(found.low, found.high, quantity.decimals), None, failed)
+    told = warning(row)
+    return TextCell(quantity.write(found.value), interval(found.low, found.high, quantity.decimals), None, told)

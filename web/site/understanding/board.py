@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.application_rows import most_sent, warning
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
@@ -91,7 +91,8 @@ def _line(
 ) -> tuple[TextCell, ...]:
     rate = next((kbps(row.kbps) for row in rows if not isnan(row.kbps)), "")
     cells = [_cell(next((row for row in column.rows if row.codec == result.codec), None), column) for column in columns]
-    return (TextCell(result.title, rate, f"/codecs/{result.codec}"), *cells)
+    said = "; ".join(filter(None, (rate, result.source)))
+    return (TextCell(result.title, said, f"/codecs/{result.codec}"), *cells)
 
 
 def _cell(row: ApplicationRow | None, column: UnderstandingColumn) -> TextCell:
@@ -103,7 +104,7 @@ def _cell(row: ApplicationRow | None, column: UnderstandingColumn) -> TextCell:
         for word, end in (("agreement", AGREEMENT), ("unread", UNREAD))
         if (of := beside(row, column.everything, end)) is not None and of.numbers.resynthesis.value is not None
     ]
-    told += [f"{numbers.failed} failed"] if numbers.failed else []
+    told += filter(None, [warning(row)])
     ends = interval(numbers.resynthesis.low, numbers.resynthesis.high, quantity.decimals)
     loss = f"loss\u00a0{signed(numbers.loss, quantity, ends=False)}"
     return TextCell(quantity.write(numbers.resynthesis.value), f"{ends} {loss}", None, ", ".join(told))

@@ -119,9 +119,10 @@ def test_a_definition_that_does_not_fit_is_refused(change: Callable[[dict[str, A
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"backend": "cascade\u200b"}, "backend: expected the name of a model, one line of visible characters"),
-        ({"backend": "x" * 4900}, "backend: expected the name of a model, at most 200 characters, got 4900"),
-        ({"settings": {"judge": "the\nmaintainers"}}, "settings.judge: expected the name of a model, one line"),
+        ({"backend": "cascade\u200b"}, "backend: expected a name, one line of visible characters"),
+        ({"backend": "x" * 4900}, "backend: expected a name, at most 200 characters, got 4900"),
+        ({"settings": {"judge": "the\nmaintainers"}}, "settings.judge: expected a name, one line"),
+        ({"settings": {"decoder": "x" * 4900}}, "settings.decoder: expected a name, at most 200 characters, got 4900"),
         ({"backend": "chat:gpt"}, "remote: expected what is known of a server's answers"),
         ({"remote": {}}, "remote: expected what is known of a server's answers"),
         ({"backend": "chat:gpt", "remote": {"answers": -5}}, "remote.answers: expected a count, got -5"),
