@@ -194,8 +194,11 @@ def test_unfolding_encodings_are_refused() -> None:
         read_pairs(raw(pair_schema(), use_dictionary=False, column_encoding={"left": "DELTA_BYTE_ARRAY"}))
 
 
-def test_more_rows_than_allowed_are_refused_before_reading() -> None:
-    """The limit holds on what the footer declares."""
+def test_more_rows_than_allowed_are_refused_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit holds on what the footer declares, counts included; on trials it holds as they are read."""
+    with pytest.raises(ClipTableError, match="at most 2 rows, the counts of a clip as one"):
+        read_pairs(packed([PairRow(**PLAIN)] * 3), max_rows=2)
+    monkeypatch.setattr("codec_superb.pipeline.tables.pairs.MAX_COUNTS", 2)
     with pytest.raises(ClipTableError, match="at most 2 rows, got 3"):
         read_pairs(packed([PairRow(**PLAIN)] * 3), max_rows=2)
 
