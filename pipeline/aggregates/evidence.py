@@ -18,7 +18,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import numbered
 from codec_superb.pipeline.statistics.mcnemar import Discordant, discordant
-from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow
 from codec_superb.plugins import load
 
 Pairs = Mapping[tuple[str, str], Sequence[KeptRow]]
@@ -79,10 +79,13 @@ def paired_evidence_of(
             columns[side]["seconds"] = np.array([seconds[name] for name in names])
     rows_kept = list(kept)
     pairs = [row for row in rows_kept if isinstance(row, PairRow)]
-    left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
-    frames = _frames(probe, [row for row in rows_kept if isinstance(row, FramesRow)], names, strict=clips is None)
     counts = probe.pairs == "counts"
-    named = tuple(_numbered(pair.right for pair in pairs)) if counts else ()
+    named, (left, right, target, scores) = (
+        _counted([row for row in rows_kept if isinstance(row, CountsRow)], names, strict=clips is None)
+        if counts
+        else ((), _places(probe, pairs, names, strict=clips is None))
+    )
+    frames = _frames(probe, [row for row in rows_kept if isinstance(row, FramesRow)], names, strict=clips is None)
     totals = scores["reference"] if counts else NO_TOTALS
     sides = {
         side: Evidence(columns[side], left, right, target, scores[side], frames[side], named, totals) for side in SIDES
@@ -120,6 +123,27 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
     target = np.array([entry[2] for entry in table], np.bool_)
     one, two = (np.array([entry[n] for entry in table], np.float64) for n in (3, 4))
     return left, right, target, {"reference": one, "resynthesis": two}
+
+
+def _counted(rows: Sequence[CountsRow], clips: Sequence[str], *, strict: bool) -> tuple[tuple[str, ...], _Places]:
+    """Return the names of counts, sorted, and the counts as positions among clips and names, sorted by them."""
+    place = {clip: position for position, clip in enumerate(clips)}
+    if strict and (astray := [row for row in rows if row.clip not in place]):
+        raise PipelineError(
+            f"counts of {astray[0].clip!r} of {astray[0].dataset!r}: expected clips on which {astray[0].probe} is ok; "
+            "probe the run again"
+        )
+    numbers = _numbered(name for names in {row.names for row in rows} for name in names)
+    # clips of a codec have the same names
+    among = {names: np.array([numbers[name] for name in names], np.int64) for names in {row.names for row in rows}}
+    mine = [row for row in rows if row.clip in place]
+    left = np.repeat([place[row.clip] for row in mine], [len(row.names) for row in mine]).astype(np.int64)
+    right = np.concatenate([np.zeros(0, np.int64), *(among[row.names] for row in mine)])
+    totals, values = (np.concatenate([np.zeros(0), *(row.numbers[side] for row in mine)]) for side in (0, 1))
+    # sums of floats depend on their order
+    order = np.lexsort((values, totals, right, left))
+    scores = {"reference": totals[order], "resynthesis": values[order]}
+    return tuple(numbers), (left[order], right[order], np.ones(len(order), np.bool_), scores)
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

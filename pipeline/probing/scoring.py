@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +27,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.judging import Judge
 from codec_superb.pipeline.probing.predictions import PredictionSet
-from codec_superb.pipeline.tables.rows import KeptRow, PairRow, ProbeValue
+from codec_superb.pipeline.tables.rows import CountsRow, KeptRow, PairRow, ProbeValue, counts_row
 from codec_superb.pipeline.tables.vectors import frames_row
 
 T = TypeVar("T")
@@ -112,7 +113,7 @@ def score_run(
         remote=remote_answers(question) if model.remote else None,
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
-    kept: list[KeptRow] = [_pair(dataset, row.key, pair) for pair in scored.pairs]
+    kept: list[KeptRow] = list((_counts if row.pairs == "counts" else _pairs)(dataset, row.key, scored.pairs))
     kept += [frames_row(dataset, row.key, of.clip, of.frames, (of.reference, of.resynthesis)) for of in scored.frames]
     return ProbeResult(info, values, kept)
 
@@ -159,5 +160,14 @@ def _value(outcome: ClipOutcome) -> ProbeValue:
     )
 
 
-def _pair(dataset: str, key: str, pair: ScoredPair) -> PairRow:
-    return PairRow(dataset=dataset, probe=key, **pair._asdict())
+def _pairs(dataset: str, key: str, pairs: Sequence[ScoredPair]) -> Iterator[PairRow]:
+    return (PairRow(dataset=dataset, probe=key, **pair._asdict()) for pair in pairs)
+
+
+def _counts(dataset: str, key: str, pairs: Sequence[ScoredPair]) -> Iterator[CountsRow]:
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for clip, its in groupby(pairs, key=lambda pair: pair.left):
+        of = list(its)
+        names = tuple(pair.right for pair in of)
+        totals, values = ([getattr(pair, side) for pair in of] for side in SIDES)
+        yield counts_row(dataset, key, clip, known.setdefault(names, names), totals, values)

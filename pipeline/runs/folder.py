@@ -35,7 +35,6 @@ from codec_superb.pipeline.tables.rows import (
     FramesRow,
     ImportLine,
     KeptRow,
-    PairRow,
     PredictionLine,
     ResynthesisRow,
     ScoreLine,
@@ -124,7 +123,7 @@ class RunFolder:
 
     def write_pairs(self, rows: Sequence[KeptRow]) -> None:
         """Replace the trials, ranks and frames of all probes; a table without a row has no file."""
-        pairs = [row for row in rows if isinstance(row, PairRow)]
+        pairs = [row for row in rows if not isinstance(row, FramesRow)]
         frames = [row for row in rows if isinstance(row, FramesRow)]
         if pairs:
             pair_table.write_pairs(self._pairs, pairs)

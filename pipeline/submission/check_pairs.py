@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from codec_superb.applications.probe import LARGEST_COUNT, PARTS, SIDES, SIGNED
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow
 
 _SLACK = 1e-9
 """Of sums of shares, which are rounded."""
@@ -44,7 +47,7 @@ def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[KeptRow], findings: Fin
         elif PROBES[key].pairs == "trials":
             _check_trials(clips, pairs_of, where, findings)
         elif PROBES[key].pairs == "counts":
-            _check_named(clips, pairs_of, where, findings)
+            _check_named(clips, [row for row in mine if isinstance(row, CountsRow)], where, findings)
         else:
             _check_ranks(clips, pairs_of, where, findings)
     return findings.count == faults
@@ -95,35 +98,42 @@ def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str
     _check_counts(clips, counts, "labels", where, findings)
 
 
-def _check_named(clips: dict[str, ClipRow], named: Sequence[PairRow], where: str, findings: Findings) -> None:
+def _check_named(clips: dict[str, ClipRow], rows: Sequence[CountsRow], where: str, findings: Findings) -> None:
     """Each name of a clip once, with a total, and as many of each clip as its row says."""
-    counts = Counter(of.left for of in named)
-    seen: set[tuple[str, str]] = set()
-    for of in named:
-        place = f"{where}: {of.left}, {of.right}"
-        if of.left not in clips:
+    counts: Counter[str] = Counter()
+    # clips of a codec have the same names
+    ends = {names: _ends(names) for names in {row.names for row in rows}}
+    for row in rows:
+        place = f"{where}: {row.clip}"
+        if row.clip not in clips:
             findings.add(place, "a clip on which the probe is ok", "another", _AGAIN)
-        if (of.left, of.right) in seen:
+        if row.clip in counts or len(set(row.names)) < len(row.names):
             findings.add(place, "a count of a clip once", "another", _AGAIN)
-        seen.add((of.left, of.right))
-        if not of.target or of.enrol_clean is not None:
-            findings.add(place, "target true and no enrol_clean for a count", "not so", _AGAIN)
-        if not 0 <= of.reference <= LARGEST_COUNT:
-            findings.add(f"{place}: reference", f"a total of 0 to {LARGEST_COUNT:g}", of.reference, _AGAIN)
-            continue
-        least, most = _ends(of)
-        if not least <= of.resynthesis <= most:
-            findings.add(f"{place}: resynthesis", f"{least:g} to {most:g}", of.resynthesis, _AGAIN)
+        counts[row.clip] += len(row.names)
+        totals, values = row.numbers
+        possible = (totals >= 0) & (totals <= LARGEST_COUNT)
+        for at in np.flatnonzero(~possible):
+            expected = f"a total of 0 to {LARGEST_COUNT:g}"
+            findings.add(f"{place}, {row.names[at]}: reference", expected, float(totals[at]), _AGAIN)
+        least, times, more = ends[row.names]
+        most = times * totals + more
+        for at in np.flatnonzero(possible & ~((values >= least) & (values <= most))):
+            expected = f"{least[at]:g} to {most[at]:g}"
+            findings.add(f"{place}, {row.names[at]}: resynthesis", expected, float(values[at]), _AGAIN)
     _check_counts(clips, counts, "counts", where, findings)
 
 
-def _ends(of: PairRow) -> tuple[float, float]:
-    """Return what a count with this total may be."""
-    if of.right.startswith(PARTS):
-        return 0.0, of.reference * (1 + _SLACK)
-    if of.right == "bits:coded:all":  # the coder sends what it does not shorten as it is, and says so in a bit
-        return 0.0, of.reference * (1 + _SLACK) + 2
-    return -LARGEST_COUNT if of.right.startswith(SIGNED) else 0.0, LARGEST_COUNT
+def _ends(names: Sequence[str]) -> NDArray[np.float64]:
+    """Return what counts may be, ``(3, names)``: the least; how many times the total and how much more the most is."""
+    return np.array([_ends_of(name) for name in names]).T
+
+
+def _ends_of(name: str) -> tuple[float, float, float]:
+    if name.startswith(PARTS):
+        return 0.0, 1 + _SLACK, 0.0
+    if name == "bits:coded:all":  # the coder sends what it does not shorten as it is, and says so in a bit
+        return 0.0, 1 + _SLACK, 2.0
+    return -LARGEST_COUNT if name.startswith(SIGNED) else 0.0, 0.0, LARGEST_COUNT
 
 
 def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> None:

@@ -46,7 +46,7 @@ from codec_superb.pipeline.submission.scrub import scrub, scrub_all
 from codec_superb.pipeline.submission.statements import completed, what_is_missing
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow
 from codec_superb.pipeline.tables.vectors import write_vectors
 from codec_superb.plugins import PluginWarning
 
@@ -120,7 +120,7 @@ def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
     write_table(clips, rows, _metrics(runs), {key for run in runs for key in run.info.probes})
     tables = {CLIPS_NAME: clips.getvalue()}
     kept = [row for run in runs for row in run.pairs]
-    if found := [row for row in kept if isinstance(row, PairRow)]:
+    if found := [row for row in kept if not isinstance(row, FramesRow)]:
         pairs = io.BytesIO()
         write_pairs(pairs, found)
         tables[PAIRS_NAME] = pairs.getvalue()
@@ -180,6 +180,8 @@ def _can_be_read(key: str, info: ProbeInfo) -> bool:
 def _place(row: KeptRow) -> tuple[bool, str, str, str, float, float]:
     if isinstance(row, FramesRow):
         return True, row.probe, row.clip, "", 0.0, 0.0
+    if isinstance(row, CountsRow):
+        return False, row.probe, row.clip, "", 0.0, 0.0
     return False, row.probe, row.left, row.right, row.reference, row.resynthesis
 
 

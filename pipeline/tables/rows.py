@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -42,7 +42,10 @@ class ProbeValue(Record):
 
 
 class PairRow(Record):
-    """A trial of two clips, or a clip's rank within a class: results that need more than one clip."""
+    """A trial of two clips, or a clip's rank within a class: results that need more than one clip.
+
+    In the file a count of a clip is such a row too; in memory those of a clip are one :class:`CountsRow`.
+    """
 
     dataset: str
     probe: str
@@ -88,7 +91,41 @@ class FramesRow(Record):
         return np.asarray(stored.reshape(self.kept, self.dimensions) * self.scale)
 
 
-KeptRow = PairRow | FramesRow
+class CountsRow(Record):
+    """All counts of one clip by a probe: of each a name, a total, and what there is of it."""
+
+    dataset: str
+    probe: str
+    clip: str
+    names: tuple[str, ...]
+    totals: bytes
+    """Little-endian doubles in the order of the names."""
+    values: bytes
+    """As many."""
+
+    @property
+    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Totals and values, each ``(names,)``."""
+        return np.frombuffer(self.totals, "<f8"), np.frombuffer(self.values, "<f8")
+
+    def pairs(self) -> Iterator[PairRow]:
+        """Yield each count as it stands in the file."""
+        of = {"dataset": self.dataset, "probe": self.probe, "left": self.clip, "target": True}
+        for name, total, value in zip(self.names, *(part.tolist() for part in self.numbers), strict=True):
+            yield PairRow(right=name, reference=total, resynthesis=value, **of)
+
+
+def counts_row(
+    dataset: str, probe: str, clip: str, names: tuple[str, ...], totals: Iterable[float], values: Iterable[float]
+) -> CountsRow:
+    """Return the counts of a clip; names of clips that are equal are best one object."""
+    stored = [np.array(list(part), "<f8").tobytes() for part in (totals, values)]
+    return CountsRow.model_construct(
+        dataset=dataset, probe=probe, clip=clip, names=names, totals=stored[0], values=stored[1]
+    )
+
+
+KeptRow = PairRow | CountsRow | FramesRow
 """What a probe keeps beside the numbers of single clips."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from codec_superb.pipeline.submission.facts.check_sound import SOUND_DB
 from codec_superb.pipeline.submission.facts.fingerprint import distance, fingerprint, frames_of
 from codec_superb.pipeline.submission.samples import OPUS_RATE, coder_input, decoded, ogg_opus
 from codec_superb.pipeline.submission.schema import Sample
-from codec_superb.pipeline.tables.rows import ClipRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, KeptRow, PairRow
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
 from codec_superb.pipeline.verification.statement import Difference
 
@@ -78,8 +78,16 @@ def _compare_side(
         changes += [{name: (one, other, scale)} for one, other in numbers]
 
 
+def _each_pair(rows: Iterable[KeptRow]) -> Iterator[PairRow]:
+    for row in rows:
+        if isinstance(row, CountsRow):
+            yield from row.pairs()
+        elif isinstance(row, PairRow):
+            yield row
+
+
 def _by_probe(rows: Iterable[KeptRow]) -> dict[str, dict[tuple[str, str, bool], PairRow]]:
-    pairs = sorted((row for row in rows if isinstance(row, PairRow)), key=lambda row: row.probe)
+    pairs = sorted(_each_pair(rows), key=lambda row: row.probe)
     return {
         probe: {(row.left, row.right, row.target): row for row in its}
         for probe, its in groupby(pairs, key=lambda row: row.probe)

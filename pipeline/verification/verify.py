@@ -14,7 +14,7 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.provenance import stamp
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.schema import SubmittedDataset
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_samples
@@ -83,7 +83,7 @@ def verify(file: Path, asked: Asked, how: Rerun, *, pool: Executor, progress: Pr
 
 def _whole(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
     """Draw all clips of the small datasets with scores of pairs: those can be compared of the whole alone."""
-    paired = {pair.dataset for pair in opened.pairs if isinstance(pair, PairRow)}
+    paired = {pair.dataset for pair in opened.pairs if not isinstance(pair, FramesRow)}
     clips = draw(opened.rows, seed, 0)
     return {name: clips[name] for name in paired if len(clips[name]) <= WHOLE}
 

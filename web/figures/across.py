@@ -16,6 +16,11 @@ TITLES: Mapping[str, str] = MappingProxyType({"": "", TOKENS: "Tokens per second
 """Titles of the axis; that of bitrate says where the numbers come from."""
 
 
+def has_tokens(result: CodecResult) -> bool:
+    """Whether a codec has a place on the axis of tokens."""
+    return result.summary.tokens_per_second is not None
+
+
 def placed(result: CodecResult, across: str) -> CodecResult:
     """Return a codec with its place on an axis of :data:`AXES`; one without tokens is not drawn against them."""
     if across != TOKENS:

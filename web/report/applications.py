@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.web.applications import APPLICATION_METRICS, Application, application_of
+from codec_superb.web.figures.across import TITLES, TOKENS, has_tokens, placed
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -117,6 +118,8 @@ class ApplicationsPanel:
     parts: tuple[DatasetPart, ...]
     figures: dict[str, Figure]
     """By group, as the page's script draws them."""
+    figures_tokens: dict[str, Figure]
+    """The same against tokens a second; none where no codec has tokens."""
 
     @property
     def groups(self) -> list[RowGroup]:
@@ -137,6 +140,11 @@ def applications_panel(
     return ApplicationsPanel(
         parts=tuple(_part(name, [each for each in groups if each.dataset == name], codecs) for name in datasets),
         figures={group.key: _figure(group, codecs, styles) for group in groups},
+        figures_tokens={
+            group.key: _figure(group, codecs, styles, TOKENS)
+            for group in groups
+            if any(has_tokens(codecs[row.codec]) for row in rows)
+        },
     )
 
 
@@ -176,9 +184,12 @@ def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
     return sorted(rows, key=place)
 
 
-def _figure(group: RowGroup, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
+def _figure(
+    group: RowGroup, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style], across: str = ""
+) -> Figure:
     quantity, ceiling = group.quantity, group.largest.reference.value
-    figure = rate_chart([drawn_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
+    drawn = [placed(drawn_result(row, codecs[row.codec]), across) for row in group.rows]
+    figure = rate_chart(drawn, quantity, styles, across=TITLES[across])
     ceilings = [] if ceiling is None else [Ceiling(group.model.backend, ceiling)]
     return with_ceilings(figure, quantity, ceilings)
 

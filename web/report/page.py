@@ -20,6 +20,7 @@ from codec_superb.web import text
 from codec_superb.web.applications import application_of
 from codec_superb.web.conditions import ConditionPart, condition_parts
 from codec_superb.web.errors import ReportError
+from codec_superb.web.figures.across import AXES
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.mseb.choose import is_mseb
@@ -91,7 +92,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     probed = {row.codec for row in others}
     payload = to_json(
         {panel.category: panel.payload for panel in panels},
-        applications.figures if applications else {},
+        {"rate": applications.figures, "rate_tokens": applications.figures_tokens} if applications else {},
         {key: figure for part in (mseb, understanding, xares) if part for key, figure in part.figures.items()},
     )
     page = (
@@ -174,6 +175,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["axes"] = AXES
     made.globals["ceiling"] = SYMBOL_PATHS[CEILING_SYMBOL]
     return made
 

@@ -17,6 +17,7 @@ from codec_superb.web.figures import (
     rate_chart,
     scatter_chart,
 )
+from codec_superb.web.figures.across import TITLES, TOKENS, has_tokens, placed
 from codec_superb.web.figures.layout import value_axis
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
@@ -39,6 +40,8 @@ class PanelPayload(TypedDict):
 
     rate: dict[str, Figure]
     """By quantity."""
+    rate_tokens: dict[str, Figure]
+    """The same against tokens a second; none where no codec has tokens."""
     spread: dict[str, Figure]
     """By metric."""
     scatter: Figure | None
@@ -61,12 +64,18 @@ def panel_payload(
 ) -> PanelPayload:
     """Build one category; all rows given are of it."""
     ordered = by_bitrate(results)
+    of_tokens = [placed(row, TOKENS) for row in ordered if has_tokens(row)]
     values = _values_by_codec(points)
     start = _start(ordered, metrics, values)
     keys = clip_keys(points)
     heard = {ClipKey(clip.dataset, clip.clip): index for index, clip in enumerate(listening)}
     return {
         "rate": {quantity.key: rate_chart(ordered, quantity, styles) for quantity in (SCORE, *metrics)},
+        "rate_tokens": {
+            quantity.key: rate_chart(of_tokens, quantity, styles, across=TITLES[TOKENS])
+            for quantity in (SCORE, *metrics)
+            if of_tokens
+        },
         "spread": {
             metric.key: distribution_chart(ordered, _summaries(values, metric.key), metric, styles)
             for metric in metrics
@@ -86,16 +95,17 @@ def panel_payload(
 
 def to_json(
     panels: Mapping[str, PanelPayload],
-    applications: Mapping[str, Figure] | None = None,
+    applications: Mapping[str, Mapping[str, Figure]] | None = None,
     figures: Mapping[str, Figure] | None = None,
 ) -> str:
     """Write the payload escaped for a ``<script>`` element, whatever names it holds.
 
-    ``applications`` are the figures of applications by group, ``figures`` those of MSEB and of understanding by name.
+    ``applications`` are the figures of applications by axis and group, ``figures`` those of MSEB and of understanding
+    by name.
     """
     themes = {"light": LIGHT.colours(), "dark": DARK.colours()}
     text = json.dumps(
-        {"themes": themes, "panels": panels, "applications": {"rate": applications or {}}, "figures": figures or {}},
+        {"themes": themes, "panels": panels, "applications": applications or {}, "figures": figures or {}},
         allow_nan=False,
         separators=(",", ":"),
     )

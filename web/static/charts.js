@@ -5,11 +5,12 @@ const FADED = 0.12;
 function setUpRateChart(panel, payload) {
   const element = panel.querySelector('[data-chart="rate"]');
   const picker = panel.querySelector('[data-picker="rate"]');
+  const across = panel.querySelector('[data-picker="across"]'); // where some codec has tokens
   const hidden = new Set();
   let pointedAt = null; // family whose button has the pointer or the focus
   const show = () =>
     draw(element, () => {
-      const figure = payload.rate[picker.value];
+      const figure = (across?.value ? payload.rate_tokens : payload.rate)[picker.value];
       const faded = (family) => pointedAt !== null && !hidden.has(pointedAt) && family !== pointedAt;
       const data = figure.data.map((trace) => ({
         ...trace,
@@ -19,6 +20,7 @@ function setUpRateChart(panel, payload) {
       return { ...figure, data };
     });
   picker.addEventListener("change", show);
+  across?.addEventListener("change", show);
   for (const button of panel.querySelectorAll("[data-family]")) {
     button.addEventListener("click", () => {
       const family = button.dataset.family;

@@ -31,7 +31,6 @@ from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.pipeline.tables.rows import PairRow
 from codec_superb.pipeline.workers.executor import Executor
 
 SLOW = f"{HERE}:SlowLevels"
@@ -105,7 +104,7 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     every = {of.name: of.score for of in counts_by_name(rows, kept)}
     assert every["match:noise_20:all"] == noisy
     sums = [
-        sum(getattr(of, side) for of in kept if isinstance(of, PairRow) and of.right == "match:noise_30:2")
+        sum(getattr(of, side) for row in kept for of in row.pairs() if of.right == "match:noise_30:2")
         for side in SIDES[::-1]
     ]
     assert every["match:noise_30:2"].value == pytest.approx(100 * sums[0] / sums[1])

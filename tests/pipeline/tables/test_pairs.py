@@ -17,7 +17,7 @@ from support.profile import examples
 
 from codec_superb.pipeline.errors import ClipTableError, RunFolderError
 from codec_superb.pipeline.tables.pairs import FIXED, FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs
-from codec_superb.pipeline.tables.rows import PairRow
+from codec_superb.pipeline.tables.rows import CountsRow, PairRow, counts_row
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -32,6 +32,39 @@ PAIR = st.builds(
     resynthesis=FINITE,
     enrol_clean=st.one_of(st.none(), FINITE),
 )
+def counted(clips: int, names: int, probe: str = "tokens_stability") -> list[CountsRow]:
+    """Make the counts of clips of a codec."""
+    called = tuple(f"match:noise_20:{book}" for book in range(names))
+    return [
+        counts_row("mini", probe, f"speech/{clip}", called, [clip + 7.0] * names, range(names)) for clip in range(clips)
+    ]
+
+
+def test_counts_of_a_clip_come_back_as_one() -> None:
+    """Across batches and row groups, after trials, with the bytes of a row each; names of clips are one object."""
+    rows = [PairRow(**PLAIN), *counted(3, 9000)]
+    file, each = io.BytesIO(), io.BytesIO()
+    assert write_pairs(file, rows) == 27_001
+    write_pairs(each, [rows[0], *(pair for row in counted(3, 9000) for pair in row.pairs())])
+    assert file.getvalue() == each.getvalue()
+    back = read_pairs(file)
+    assert [*back] == rows
+    assert all(row.names is back[1].names for row in back[2:] if isinstance(row, CountsRow))
+
+
+def test_many_counts_are_few_rows() -> None:
+    """The limit is on clips with counts; all rows have a limit of their own; a count is no trial."""
+    file = io.BytesIO()
+    write_pairs(file, counted(4, 100))
+    assert len(read_pairs(file, max_rows=4)) == 4
+    with pytest.raises(ClipTableError, match="at most 3 rows, the counts of a clip as one"):
+        read_pairs(file, max_rows=3)
+    odd = io.BytesIO()
+    write_pairs(odd, [PairRow(**PLAIN | {"probe": "tokens_rate", "target": False})])
+    with pytest.raises(ClipTableError, match="target true and no enrol_clean for a count"):
+        read_pairs(odd)
+
+
 PLAIN: dict[str, Any] = {
     "dataset": "mini", "probe": "asv", "left": "a", "right": "b", "target": True, "reference": 0.5, "resynthesis": 0.25,
     "enrol_clean": None,
@@ -161,8 +194,11 @@ def test_unfolding_encodings_are_refused() -> None:
         read_pairs(raw(pair_schema(), use_dictionary=False, column_encoding={"left": "DELTA_BYTE_ARRAY"}))
 
 
-def test_more_rows_than_allowed_are_refused_before_reading() -> None:
-    """The limit holds on what the footer declares."""
+def test_more_rows_than_allowed_are_refused_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit holds on what the footer declares, counts included; on trials it holds as they are read."""
+    with pytest.raises(ClipTableError, match="at most 2 rows, the counts of a clip as one"):
+        read_pairs(packed([PairRow(**PLAIN)] * 3), max_rows=2)
+    monkeypatch.setattr("codec_superb.pipeline.tables.pairs.MAX_COUNTS", 2)
     with pytest.raises(ClipTableError, match="at most 2 rows, got 3"):
         read_pairs(packed([PairRow(**PLAIN)] * 3), max_rows=2)
 

@@ -13,7 +13,7 @@ from codec_superb.applications.probe import SIDES, Field
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow, ProbeValue
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow, ProbeValue, counts_row
 from codec_superb.pipeline.tables.vectors import frames_row
 
 CLASSES = ("dog", "rain", "siren")
@@ -67,7 +67,10 @@ def _draw(found: Probed, key: str, dataset: str, generator: np.random.Generator)
     counts: Counter[str] = Counter()
     apart: dict[str, float] = {}
     for pair in pairs:
-        counts.update({pair.clip: pair.kept} if isinstance(pair, FramesRow) else (pair.left, pair.right))
+        if isinstance(pair, CountsRow):
+            counts[pair.clip] += len(pair.names)
+        else:
+            counts.update({pair.clip: pair.kept} if isinstance(pair, FramesRow) else (pair.left, pair.right))
         if isinstance(pair, FramesRow):
             apart[pair.clip] = float(np.mean((pair.side("reference") - pair.side("resynthesis")) ** 2))
     for place, row in enumerate(found.rows):
@@ -195,13 +198,12 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
 def _counts(key: str, dataset: str, clips: Sequence[str], generator: np.random.Generator) -> list[KeptRow]:
     names = sorted({figure.field for figure in PROBES[key].metrics if figure.field})
     totals = {place: int(generator.integers(1, 200)) for place in product(clips, names)}
+    values = {place: int(generator.integers(0, total + 1)) for place, total in totals.items()}
     return [
-        PairRow(
-            dataset=dataset, probe=key, left=clip, right=name, target=True, reference=float(total),
-            resynthesis=float(generator.integers(0, total + 1)),
-        )
-        for (clip, name), total in totals.items()
-    ]  # fmt: skip
+        counts_row(dataset, key, clip, tuple(names), *([of[clip, name] for name in names] for of in (totals, values)))
+        for clip in clips
+        if names
+    ]
 
 
 def probe_run(run: RunFolder, keys: Iterable[str] = PROBES, seed: int = 0, **changes: object) -> Probed:

@@ -178,6 +178,18 @@ def test_metric_pickers_change_their_charts(open_page: Opener, report_file: Path
     assert page.evaluate(read) != boxes
 
 
+def test_charts_take_tokens_as_their_axis(open_page: Opener, report_file: Path) -> None:
+    """Of scores and of applications, with codecs of tokens alone."""
+    page = open_page(report_file)
+    for panel_name, places in (("speech", {150.0, 600.0}), ("applications", None)):
+        page.click(f"#tab-{panel_name}")
+        page.select_option(f"#{panel_name}-rate-across", "tokens")
+        chart = page.locator(f"#{panel_name} [data-chart=rate]")
+        drawn = chart.evaluate("chart => [chart.layout.xaxis.title.text, chart.data.flatMap(trace => trace.x)]")
+        assert drawn[0] == "Tokens per second (logarithmic)"
+        assert places is None or set(drawn[1]) == places
+
+
 def test_families_can_be_hidden(open_page: Opener, report_file: Path) -> None:
     """The legend's buttons hide and show a family, also after another metric was chosen."""
     page = open_page(report_file)

@@ -28,6 +28,15 @@ def test_a_figure_for_each_quantity() -> None:
     assert list(made["spread"]) == keys
 
 
+def test_codecs_of_tokens_are_also_drawn_against_tokens() -> None:
+    """At their tokens a second, and no others; without such codecs there is no such chart."""
+    made = payload()
+    assert list(made["rate_tokens"]) == list(made["rate"])
+    assert {place for trace in made["rate_tokens"]["score"]["data"] for place in trace["x"]} == {150.0, 600.0}
+    without = [row for row in RESULTS if row.summary.tokens_per_second is None]
+    assert payload(results=without)["rate_tokens"] == {}
+
+
 def test_values_are_aligned_with_clips() -> None:
     """Every value stands at its clip's number, rounded to six digits, and undefined ones are null."""
     made = payload()
