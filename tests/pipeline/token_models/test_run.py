@@ -53,11 +53,14 @@ def test_a_curve_of_three_seeds_is_printed_and_kept(
 
 
 def test_names_that_do_not_exist_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A pattern, a model and a codec of bytes: one sentence with what there is."""
+    """A pattern, a model, a codec of bytes, a seed or a share that none can be: one sentence with what there is."""
     for wrong, said in (
         (["--codec", f"{HERE}:Levels", "--pattern", "delayed"], "delay"),
         (["--codec", f"{HERE}:Levels", "--model", "huge"], "tiny"),
         (["--codec", "codec2_700"], "expected a codec of tokens"),
+        (["--codec", f"{HERE}:Levels", "--seed", "-1"], "greater than or equal to 0"),
+        (["--codec", f"{HERE}:Levels", "--seed", str(1 << 63)], "less than or equal to"),
+        (["--codec", f"{HERE}:Levels", "--share", "0"], "greater than or equal to 0.001"),
     ):
         assert call(["tokens", "lm", *wrong, "--dataset", str(data)]) != 0
         assert said in capsys.readouterr().err
