@@ -35,12 +35,18 @@ def chosen_device(codec: str, device: str) -> str:
 
 
 def trained_on(device: str) -> str:
-    """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device."""
-    if device != "auto":
+    """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device.
+
+    Raises PipelineError for ``cuda`` without one.
+    """
+    if device == "cpu":
         return device
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    found = torch.cuda.is_available()
+    if device == "cuda" and not found:
+        raise PipelineError("--device cuda: expected a graphics card that torch can use, got none; take --device cpu")
+    return "cuda" if found else "cpu"
 
 
 def refuse_device(device: str, cards: Sequence[Card]) -> None:

@@ -87,6 +87,7 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
         assert 0 < (found[key] or 0) < 100
     settings = run.info().probes["tokens_lm"].settings
     assert (settings["model"], settings["pattern"], settings["end"]) == ("tiny", "delay", "not predicted")
+    assert (settings["held_out_by"], settings["speakers_in_both"]) == ("speaker", 0)
     assert _probed(runs, pool).pairs() == kept
 
 
