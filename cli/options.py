@@ -13,6 +13,8 @@ from codec_superb.metrics.table import Category
 
 DEFAULT_SAMPLES = 6
 """Default number of listening samples of ``pack`` and ``bench``: two per category of ``mini``."""
+LARGEST_SEED = (1 << 63) - 1
+"""Of torch."""
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]

@@ -18,6 +18,9 @@ TELLING = 64
 """Tokens of a clip from which on equal ones are the same sound."""
 
 
+SPEAKER, RECORDING, CLIP = "speaker", "recording or text", "clip"
+
+
 @dataclass(frozen=True, slots=True)
 class TokenClip:
     """Tokens of one clip."""
@@ -31,6 +34,8 @@ class TokenClip:
     """``(codebooks, frames)``."""
     seconds: float
     """Of the sound."""
+    speaker: str = ""
+    """Label of its dataset, '' where there is none; it decides nothing, and says what the division kept apart."""
 
     @property
     def frames(self) -> int:
@@ -59,6 +64,21 @@ class Divided(NamedTuple):
     trained: tuple[TokenClip, ...]
     held_out: tuple[TokenClip, ...]
 
+    @property
+    def unit(self) -> str:
+        """Return what is held out as a whole: ``speaker``, ``recording or text``, ``clip``, or several of them."""
+        members: dict[tuple[str, str], set[str]] = {}
+        for of in (*self.trained, *self.held_out):
+            members.setdefault((of.dataset, of.cluster), set()).add(of.speaker)
+        found = {_unit(cluster, speakers) for (_, cluster), speakers in members.items()}
+        return ", ".join(each for each in (SPEAKER, RECORDING, CLIP) if each in found)
+
+    @property
+    def speakers_in_both(self) -> int:
+        """Return how many labelled speakers are in both parts: of the others alone a figure says that they are new."""
+        trained, held_out = ({(of.dataset, of.speaker) for of in part if of.speaker} for part in self)
+        return len(trained & held_out)
+
 
 def divide(clips: Iterable[TokenClip], share: float = HELD_OUT) -> Divided:
     """Hold out whole clusters until they have ``share`` of the clips: the same whatever the order and the codec.
@@ -85,6 +105,12 @@ def divide(clips: Iterable[TokenClip], share: float = HELD_OUT) -> Divided:
         tuple(of for name, members in sorted(groups.items()) if name not in held for of in members),
         tuple(of for name, members in sorted(groups.items()) if name in held for of in members),
     )
+
+
+def _unit(cluster: str, speakers: set[str]) -> str:
+    if not cluster:
+        return CLIP
+    return SPEAKER if len(speakers) == 1 and "" not in speakers else RECORDING
 
 
 def part_of(clips: Sequence[TokenClip], share: float, seed: int) -> tuple[TokenClip, ...]:

@@ -7,9 +7,30 @@ from importlib import resources
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from codec_superb.applications.training.schedule import Positive, Schedule, Share, named
+
+NEEDED = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads")
+FURTHER = ("rope_theta",)
+
+
+def _fitting(sizes: dict[str, int], info: ValidationInfo) -> dict[str, int]:
+    """Refuse what transformers' configuration would take in silence, or fail on in the middle of a layer."""
+    wrong = [*(name for name in sizes if name not in (*NEEDED, *FURTHER)), *(set(NEEDED) - sizes.keys())]
+    if wrong:
+        found = ", ".join(sizes) or "nothing"
+        raise ValueError(f"{info.field_name}: expected {', '.join(NEEDED)}, perhaps {', '.join(FURTHER)}; got {found}")
+    hidden, heads, keys = (sizes[name] for name in ("hidden_size", "num_attention_heads", "num_key_value_heads"))
+    if hidden % (2 * heads) or heads % keys:
+        raise ValueError(
+            f"{info.field_name}: expected a hidden_size that is a multiple of twice the num_attention_heads, and these "
+            f"a multiple of num_key_value_heads, got {hidden}, {heads} and {keys}"
+        )
+    return sizes
+
+
+Sizes = Annotated[dict[str, Positive], AfterValidator(_fitting)]
 
 
 class TokenModelConfiguration(Schedule):
@@ -17,9 +38,9 @@ class TokenModelConfiguration(Schedule):
 
     model: str
     """Name, which results carry."""
-    shape: dict[str, int]
+    shape: Sizes
     """Sizes by the names of a Qwen2 configuration of transformers."""
-    depth: dict[str, int]
+    depth: Sizes
     """The same of the model across the codebooks of a frame, for patterns that have one."""
     joined: Literal["summed", "projected"] = "summed"
     """How vectors of a step's tokens become one: their sum, or side by side through a linear layer."""

@@ -46,7 +46,9 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
             outcomes[item.clip] = ClipOutcome("failed", question.failures.get(item.clip, "no answer"))
         else:
             tokens = tokens_of(answer)
-            clips.append(TokenClip(item.clip, question.dataset, item.cluster, tokens, float(tokens.shape[1])))
+            clips.append(
+                TokenClip(item.clip, question.dataset, item.cluster, tokens, float(tokens.shape[1]), item.speaker or "")
+            )
     sizes = tuple(question.entries)
     configuration = configuration_named(probe.option("model"))
     pattern = pattern_named(configuration.pattern)
@@ -69,6 +71,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
         "seed": training.seed, "token_model": training.key, "steps": training.steps,
         "weights_sha256": str(trained.facts["weights_sha256"]), "training_clips": len(divided.trained),
         "training_tokens": training.frames * len(sizes), "end": "not predicted",
+        "held_out_by": divided.unit, "speakers_in_both": divided.speakers_in_both,
     }  # fmt: skip
     return ProbeScores(outcomes, pairs=tuple(pairs), settings=settings)
 

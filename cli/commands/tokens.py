@@ -11,6 +11,7 @@ import typer
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
 from codec_superb.cli.options import (
+    LARGEST_SEED,
     CompileOption,
     DeviceOption,
     DtypeOption,
@@ -124,9 +125,11 @@ def train_models(
     ],
     model: Annotated[str, typer.Option(help="tiny, small, published, or a file of YAML.")] = "tiny",
     pattern: Annotated[str, typer.Option(help="flat, delay, parallel, independent.", show_default="the model's")] = "",
-    seed: Annotated[list[int], typer.Option("--seed", metavar="N…", help="A model for each seed.")] = [42, 1, 2],  # noqa: B006 -- Typer copies it
+    seed: Annotated[
+        list[int], typer.Option("--seed", metavar="N…", min=0, max=LARGEST_SEED, help="A model for each seed.")
+    ] = [42, 1, 2],  # noqa: B006 -- Typer copies it
     share: Annotated[
-        list[float], typer.Option("--share", min=0, max=1, help="Parts of the training sound: the learning curve.")
+        list[float], typer.Option("--share", min=0.001, max=1, help="Parts of the training sound: the learning curve.")
     ] = [0.125, 0.25, 0.5, 1.0],  # noqa: B006
     device: DeviceOption = "auto",
     bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16, on a graphics card.")] = False,

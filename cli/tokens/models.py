@@ -53,8 +53,8 @@ def print_result(found: TokenModelResult) -> None:
     last = found.readings[-1].figures
     marks = ", random weights" if found.random else ""
     title = (
-        f"{found.codec}{marks}: {found.model}, {found.pattern}; held out: {last.clips} clips of {last.clusters} "
-        f"speakers or recordings, {last.seconds / 60:.1f} min"
+        f"{found.codec}{marks}: {found.model}, {found.pattern}; held out by {found.held_out_by}: {last.clips} clips in "
+        f"{last.clusters} clusters, {last.seconds / 60:.1f} min; {found.speakers_in_both} speakers in both parts"
     )
     rows = []
     for point in found.curve():

@@ -16,10 +16,11 @@ from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 _FIGURES = "codec_superb.applications.tokens.figures"
 _PER_TOTAL: Mapping[str, tuple[str, float]] = {
-    "match": ("percentage", 100.0), "chance": ("percentage", 100.0), "use": ("percentage", 100.0),
     "edits": ("percentage", inf), "drift": ("mean", inf), "bits": ("percentage", inf), "bias": ("mean", inf),
 }  # fmt: skip
 """By the first part of a count's name, which figure it becomes, and the largest value of that."""
+_SHARE = ("percentage", 100.0)
+"""Of all other counts."""
 
 
 class Counted(NamedTuple):
@@ -53,7 +54,7 @@ def _with_all(probe: Probe, names: Iterable[str]) -> Probe:
 
 
 def _figure(name: str) -> ProbeMetric:
-    target, most = _PER_TOTAL[name.partition(":")[0]]
+    target, most = _PER_TOTAL.get(name.partition(":")[0], _SHARE)
     least = -inf if target == "mean" else 0.0
     shown = f"{_FIGURES}:{target}"
     return ProbeMetric(

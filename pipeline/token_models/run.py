@@ -91,6 +91,10 @@ class TokenModelResult(Record):
     model: str
     held_out_sha256: str
     """Of the clips that no model saw, with their tokens."""
+    held_out_by: str
+    """What is held out as a whole: speaker, recording or text, clip."""
+    speakers_in_both: int
+    """Labelled speakers of held-out clips that models were trained on as well."""
     failed: dict[str, str]
     """Reason by clip that has no tokens."""
     readings: tuple[Reading, ...]
@@ -140,7 +144,9 @@ def run(asked: Asked, on_step: Callable[[TokenTraining], OnStep], say: Callable[
     return TokenModelResult(
         codec=asked.codec, codec_sha256=tokens.digest, random=tokens.random, datasets=asked.datasets,
         pattern=asked.pattern.pattern, model=asked.configuration.model,
-        held_out_sha256=sha256_of_clips(tokens.clips.held_out), failed=dict(tokens.failed), readings=tuple(readings),
+        held_out_sha256=sha256_of_clips(tokens.clips.held_out),
+        held_out_by=tokens.clips.unit, speakers_in_both=tokens.clips.speakers_in_both,
+        failed=dict(tokens.failed), readings=tuple(readings),
     )  # fmt: skip
 
 
@@ -183,7 +189,7 @@ def _clips(source: TokenSource, datasets: Sequence[str], failed: dict[str, str])
                 failed[f"{name}/{clip_id}"] = str(found)
                 continue
             clip = dataset.clip(clip_id)
-            yield TokenClip(clip_id, dataset.name, clip.cluster, found.tokens, found.seconds)
+            yield TokenClip(clip_id, dataset.name, clip.cluster, found.tokens, found.seconds, clip.labels.speaker or "")
 
 
 def _first(failed: Mapping[str, str]) -> str:

@@ -37,16 +37,16 @@ def chosen_device(codec: str, device: str) -> str:
 def trained_on(device: str) -> str:
     """Return where small models are trained: ``device``; for ``auto``, ``cuda`` where torch finds a device.
 
-    Raises PipelineError where ``cuda`` is asked for and not there.
+    Raises PipelineError for ``cuda`` without one.
     """
     if device == "cpu":
         return device
     import torch
 
-    there = torch.cuda.is_available()
-    if device == "cuda" and not there:
-        raise PipelineError("expected a graphics card that torch can use, got none; call it with --device cpu")
-    return "cuda" if there else "cpu"
+    found = torch.cuda.is_available()
+    if device == "cuda" and not found:
+        raise PipelineError("--device cuda: expected a graphics card that torch can use, got none; take --device cpu")
+    return "cuda" if found else "cpu"
 
 
 def refuse_device(device: str, cards: Sequence[Card]) -> None:

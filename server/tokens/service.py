@@ -10,15 +10,12 @@ from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.figures.token_contents import ContentsPoint, contents_chart
+from codec_superb.web.figures.token_contents import contents_chart, contents_points
 from codec_superb.web.figures.tokens import tokens_chart
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
 from codec_superb.web.site.tokens.page import TokensView
 from codec_superb.web.text import MISSING
-from codec_superb.web.theme import Style, family_styles
-
-PHONES, SPEAKERS = "tokens_phone_pnmi_pct", "tokens_speaker_pnmi_pct"
 
 
 def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
@@ -50,26 +47,10 @@ def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> F
 
 def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
     """Draw phones told against speakers told. Raises NotFound where no codec has both."""
-    codecs = [codec for codec in _codecs_on(snapshot, dataset) if _told(codec, PHONES) and _told(codec, SPEAKERS)]
-    if not codecs:
+    points = contents_points(_codecs_on(snapshot, dataset))
+    if not points:
         raise NotFound(f"no codec has phones and speakers told by its tokens on {dataset!r}; probe tokens.contents")
-    styles = family_styles(result.family for result, _ in codecs)
-    return contents_chart([_point(codec, styles[codec[0].family]) for codec in codecs])
-
-
-def _point(codec: Tokens, style: Style) -> ContentsPoint:
-    result, rows = codec
-    phones, speakers = (_told(codec, f"{key.removesuffix('_pct')}_all_pct") for key in (PHONES, SPEAKERS))
-    mean = None if phones is None or speakers is None else (phones, speakers)
-    each = result.summary.tokens_per_second
-    detail = "" if each is None else f"{each:.0f} tokens a second"
-    said, by_whom = (rows[key].numbers.resynthesis for key in (PHONES, SPEAKERS))
-    return ContentsPoint(result.title, style, said, by_whom, mean, detail)
-
-
-def _told(codec: Tokens, key: str) -> float | None:
-    found = codec[1].get(key)
-    return None if found is None else found.numbers.resynthesis.value
+    return contents_chart(points)
 
 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:

@@ -6,14 +6,17 @@ to the mean of all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import Score
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout
+from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.text import chart_text
-from codec_superb.web.theme import LIGHT, Style
+from codec_superb.web.theme import LIGHT, Style, family_styles
 
+PHONES, SPEAKERS = "tokens_phone_pnmi_pct", "tokens_speaker_pnmi_pct"
+"""Figures that place a codec."""
 LABEL_LENGTH = 24
 """Letters of a name in the chart."""
 
@@ -30,6 +33,27 @@ class ContentsPoint(NamedTuple):
     """Phones and speakers told by a codebook on average; None where it is not known."""
     detail: str = ""
     """Further text of the point: bitrate, tokens a second."""
+
+
+def contents_points(codecs: Sequence[tuple[CodecResult, Mapping[str, ApplicationRow]]]) -> list[ContentsPoint]:
+    """Return the codecs that have both figures; each comes with its figures of one dataset by key."""
+    placed = [codec for codec in codecs if None not in (_told(codec[1], PHONES), _told(codec[1], SPEAKERS))]
+    styles = family_styles(result.family for result, _ in placed)
+    return [_point(result, rows, styles[result.family]) for result, rows in placed]
+
+
+def _point(result: CodecResult, rows: Mapping[str, ApplicationRow], style: Style) -> ContentsPoint:
+    phones, speakers = (_told(rows, f"{key.removesuffix('_pct')}_all_pct") for key in (PHONES, SPEAKERS))
+    mean = None if phones is None or speakers is None else (phones, speakers)
+    each = result.summary.tokens_per_second
+    detail = "" if each is None else f"{each:.0f} tokens a second"
+    said, by_whom = (rows[key].numbers.resynthesis for key in (PHONES, SPEAKERS))
+    return ContentsPoint(result.title, style, said, by_whom, mean, detail)
+
+
+def _told(rows: Mapping[str, ApplicationRow], key: str) -> float | None:
+    found = rows.get(key)
+    return None if found is None else found.numbers.resynthesis.value
 
 
 def contents_chart(points: Sequence[ContentsPoint]) -> Figure:

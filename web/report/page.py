@@ -37,7 +37,7 @@ from codec_superb.web.report.sections import (
     listening_clips,
     rate_matrix,
 )
-from codec_superb.web.report.tokens import token_tables
+from codec_superb.web.report.tokens import tokens_panel
 from codec_superb.web.report.understanding import understanding_panel
 from codec_superb.web.report.xares import xares_panel
 from codec_superb.web.rows import CodecResult, ReportData
@@ -84,6 +84,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     mseb = mseb_panel([*data.applications, *data.slices], data.results, styles, data.examples)
     understanding = understanding_panel(data.applications, data.results, styles)
     xares = xares_panel(data.applications, data.results)
+    tokens = tokens_panel(data.applications, data.counts, data.results)
     others = [row for row in data.applications if not is_mseb(row) and not is_understanding(row)]
     applications = applications_panel(others, data.results, styles) if others else None
     present = metrics_present(data.results, table)
@@ -93,7 +94,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     payload = to_json(
         {panel.category: panel.payload for panel in panels},
         {"rate": applications.figures, "rate_tokens": applications.figures_tokens} if applications else {},
-        {key: figure for part in (mseb, understanding, xares) if part for key, figure in part.figures.items()},
+        {key: figure for part in (mseb, understanding, xares, tokens) if part for key, figure in part.figures.items()},
     )
     page = (
         _environment()
@@ -105,7 +106,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             mseb=mseb,
             understanding=understanding,
             xares=xares,
-            tokens=token_tables(data.counts, data.results),
+            tokens=tokens,
             application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 from support.applications.token_models import small_training, uniform_clips
 
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.token_models.configuration import configuration_named, configurations
 from codec_superb.applications.token_models.likelihood import token_bits
 from codec_superb.applications.token_models.model import make_model
@@ -24,6 +26,23 @@ def test_the_published_model_has_the_published_size() -> None:
     assert 100e6 < sum(value.numel() for value in model.parameters()) < 103e6
     assert (configuration.rate, configuration.betas, configuration.warmup) == (1e-4, (0.8, 0.99), 50)
     assert configuration.rate_at(configuration.steps - 1) == pytest.approx(0.99e-4, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"num_hiden_layers": 2}, "shape: expected hidden_size, intermediate_size, num_hidden_layers"),
+        ({"num_key_value_heads": 3}, "multiple of num_key_value_heads, got 96, 4 and 3"),
+        ({"hidden_size": 97}, "got 97, 4 and 4"),
+    ],
+)
+def test_sizes_that_no_transformer_has_are_refused(wrong: dict[str, int], said: str, tmp_path: Path) -> None:
+    """A misspelt size would leave the library's usual 32 layers; heads that do not fit fail within a layer."""
+    file = tmp_path / "mine.yaml"
+    tiny = configurations()["tiny"].model_dump(mode="json")
+    file.write_text(json.dumps(tiny | {"shape": tiny["shape"] | wrong}))
+    with pytest.raises(ApplicationError, match=said):
+        configuration_named(str(file))
 
 
 @pytest.mark.parametrize("name", ["tiny", "small"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import log2
 from pathlib import Path
 
@@ -157,6 +158,18 @@ def test_division_holds_out_whole_speakers_whatever_the_order() -> None:
 
 class _Killed(Exception):
     """Stands for a kill between two steps; what a kill leaves is what is on disk."""
+
+
+def test_a_division_says_what_it_keeps_apart() -> None:
+    """Speakers where clusters are theirs; clips, and how many voices both parts have, where a clip stands alone."""
+    voices = [replace(of, speaker="abcd"[at % 4]) for at, of in enumerate(uniform_clips((4,), 40, 3))]
+    alone = divide(voices)
+    assert (alone.unit, alone.speakers_in_both) == ("clip", 4)
+    apart = divide([replace(of, cluster=f"id {of.speaker}") for of in voices])
+    assert (apart.unit, apart.speakers_in_both) == ("speaker", 0)
+    mixed = divide([replace(of, cluster=f"id {at // 4}") for at, of in enumerate(voices)])
+    assert mixed.unit == "recording or text"
+    assert mixed.speakers_in_both > 0
 
 
 def test_a_killed_training_goes_on_to_the_same_weights() -> None:

@@ -17,6 +17,7 @@ from support.profile import amount
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.token_models.scoring import LEARNT
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.codebooks import counts_by_name
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -85,8 +86,13 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     assert {key for key in figures if "_phone" not in key and "_abx" not in key and "purity" not in key} <= found.keys()
     for key in ("tokens_speaker_pnmi_pct", "tokens_pitch_pnmi_pct", "tokens_voices_pct"):
         assert 0 < (found[key] or 0) < 100
+    every = {of.name: of.score.value for of in counts_by_name(rows, kept)}
+    assert every["mi:pitch:1"] == pytest.approx(found["tokens_pitch_pnmi_pct"])
+    assert every["edit:voices"] == pytest.approx(found["tokens_voices_pct"])
+    assert 0 < (every["bits:lm:2"] or 0)
     settings = run.info().probes["tokens_lm"].settings
     assert (settings["model"], settings["pattern"], settings["end"]) == ("tiny", "delay", "not predicted")
+    assert (settings["held_out_by"], settings["speakers_in_both"]) == ("speaker", 0)
     assert _probed(runs, pool).pairs() == kept
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import torch
 from support.audio import speech_like
 from support.codecs.frame_codecs import COARSE, FINE, HERE
 
@@ -48,16 +49,22 @@ def test_a_curve_of_three_seeds_is_printed_and_kept(
     monkeypatch.setattr(module, "score", lambda *_: pytest.fail("it is kept"))
     assert call(arguments) == 0
     printed = capsys.readouterr().out
-    assert "held out:" in printed
+    printed = " ".join(printed.split())
+    assert f"held out by {found['held_out_by']}:" in printed
+    assert (found["held_out_by"], found["speakers_in_both"]) == ("speaker", 0)
     assert f"{found['readings'][0]['figures']['bits']['value']:.3f}" in printed
 
 
 def test_names_that_do_not_exist_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A pattern, a model and a codec of bytes: one sentence with what there is."""
+    """A pattern, a model, a codec of bytes, a seed or a share that none can be: one sentence with what there is."""
     for wrong, said in (
         (["--codec", f"{HERE}:Levels", "--pattern", "delayed"], "delay"),
         (["--codec", f"{HERE}:Levels", "--model", "huge"], "tiny"),
         (["--codec", "codec2_700"], "expected a codec of tokens"),
+        (["--codec", f"{HERE}:Levels", "--seed", "-1"], "greater than or equal to 0"),
+        (["--codec", f"{HERE}:Levels", "--seed", str(1 << 63)], "less than or equal to"),
+        (["--codec", f"{HERE}:Levels", "--share", "0"], "greater than or equal to 0.001"),
+        *([] if torch.cuda.is_available() else [(["--codec", f"{HERE}:Levels", "--device", "cuda"], "--device cpu")]),
     ):
         assert call(["tokens", "lm", *wrong, "--dataset", str(data)]) != 0
         assert said in capsys.readouterr().err

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from codec_superb.metrics.results import Score
-from codec_superb.web.report.tokens import token_tables
-from codec_superb.web.rows import CountRow
+from dataclasses import replace
+
+from support.web.report import TABLE, make_report
+from support.web.results import application_row, score
+
+from codec_superb.metrics.results import NO_SCORE, Score
+from codec_superb.web.report import render
+from codec_superb.web.report.tokens import token_tables, tokens_panel
+from codec_superb.web.rows import CountRow, ProbeModel
 
 
 def count(name: str, value: float) -> CountRow:
@@ -32,3 +38,41 @@ def test_counts_stand_by_codebook_and_drift_by_coding() -> None:
     assert drift.heads == ("", "1 ×", "25 ×")
     assert drift.rows[0][0] == "PESQ"
     assert token_tables([], []) == []
+
+
+def test_contents_and_the_language_model_stand_by_codebook_too() -> None:
+    """A run that was asked about these alone has tables of them, and none without a row."""
+    rows = [count("bits:lm:all", 80.0), count("bits:lm:1", 60.0)]
+    rows += [count("mi:phone:1", 20.0), count("control:phone:1", 1.0), count("pure:phone:all", 15.0)]
+    books, contents = token_tables([*rows, count("abx:within", 20.0), count("edit:voices", 40.0)], [])
+    assert [label for label, _ in books.rows] == ["to a language model, of log2 K"]
+    assert contents.title == "mine – mini: what they carry"
+    assert [label for label, _ in contents.rows] == ["phones told", "phones told by chance", "phone purity"]
+    assert [text for text, _ in contents.rows[0][1]] == ["–", "20.0 %"]
+    assert token_tables([count("abx:within", 20.0)], []) == []
+
+
+def test_the_picture_of_contents_has_a_point_a_codec_and_one_picture_a_dataset() -> None:
+    """Speakers to the right and phones up, for the codecs that have both; a page without any has no picture."""
+    data = make_report(6, ["speech"])
+    named = list(dict.fromkeys(result.codec for result in data.results))
+    told = {"tokens_phone_pnmi_pct": 20.0, "tokens_speaker_pnmi_pct": 5.0, "tokens_phone_pnmi_all_pct": 8.0,
+            "tokens_speaker_pnmi_all_pct": 2.0}  # fmt: skip
+    dataset = data.results[0].summary.datasets[0]
+    rows = [
+        application_row(codec, dataset, key, ProbeModel("codec-contents"), 6.0, NO_SCORE, score(value + at), NO_SCORE)
+        for at, codec in enumerate(named[:2])
+        for key, value in told.items()
+    ]
+    rows.append(replace(rows[0], codec=named[2]))  # phones alone: no place to the right
+    panel = tokens_panel(rows, [], data.results)
+    assert panel is not None
+    assert panel.contents == (("tokens-contents-0", dataset),)
+    drawn = panel.figures["tokens-contents-0"]["data"]
+    points = [(of["x"], of["y"]) for of in drawn if of["mode"] == "markers+text"]
+    assert sorted(points) == [([5.0], [20.0]), ([6.0], [21.0])]
+    assert sorted(of["y"] for of in drawn if of["mode"] != "markers+text") == [[20.0, 8.0], [21.0, 9.0]]
+    page = render(replace(data, applications=rows), TABLE)
+    assert 'data-figure="tokens-contents"' in page
+    assert 'id="tokens"' not in render(replace(data, applications=()), TABLE)
+    assert tokens_panel([], [], data.results) is None
