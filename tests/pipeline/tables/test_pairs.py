@@ -32,6 +32,8 @@ PAIR = st.builds(
     resynthesis=FINITE,
     enrol_clean=st.one_of(st.none(), FINITE),
 )
+
+
 def counted(clips: int, names: int, probe: str = "tokens_stability") -> list[CountsRow]:
     """Make the counts of clips of a codec."""
     called = tuple(f"match:noise_20:{book}" for book in range(names))
