@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import case, or_, select
 from sqlalchemy.orm import Session
 
+from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
 from codec_superb.server.database.models import COUNTED, Result, Submission
 from codec_superb.web.text import significant
 
@@ -22,7 +23,7 @@ MOST = 30
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 CODED = 0.25
-"""Share of their nominal bits that an entropy coder leaves of tokens at least; of Lyra 0.88 to 0.93 were measured."""
+"""Share of their nominal bits that an entropy coder leaves of tokens at least; of Lyra 0.88 to 0.95 were measured."""
 Figure = Mapping[str, Any]
 Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
@@ -35,6 +36,10 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
         return
     rates = {row.dataset: row.kbps for row in sorted(submission.results, key=lambda row: row.kbps or 0.0)}
     yield from ((key[0], text) for key, figure in sorted(own.items()) for text in _of_tokens(figure, rates))
+    if submission.card.get("codebooks") is None and (
+        asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
+    ):
+        yield asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks"
     votes: dict[Key, dict[Any, Figure]] = defaultdict(dict)
     for identity, account, status, datasets, applications in session.execute(_others(submission)):
         voter = identity if status == "verified" else ("account", account)
@@ -73,6 +78,11 @@ def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
         for entry in document["applications"] or ()
         if not entry.get("slice") and (how := measured.get((entry["dataset"], entry["probe"]))) is not None
     }
+
+
+def _is_of_tokens(figure: str) -> bool:
+    probe = probe_of_metric(figure) if figure in PROBE_METRICS else None
+    return probe is not None and ("codec", "own") in probe.options
 
 
 def _of_tokens(figure: Figure, kbps: Mapping[str, float | None]) -> Iterator[str]:

@@ -31,7 +31,7 @@ from codec_superb.pipeline.tables.rows import PairRow
 from codec_superb.server.database.models import ClipBlock, Submission
 from codec_superb.server.storage.clip_blocks import block_row, block_rows
 
-UNCOUNTED = {"asr_cer_pct", "und_clone_transcript_cer_pct"}
+UNCOUNTED = {key for key, figure in PROBE_METRICS.items() if figure.per == "characters"}
 """Figures without a value: the drawn labels are counted in words."""
 
 
@@ -39,7 +39,8 @@ UNCOUNTED = {"asr_cer_pct", "und_clone_transcript_cer_pct"}
 def probed(codec: str = "probed_16k") -> bytes:
     """Pack drawn rows of the whole dataset ``mini`` with every probe."""
     with TemporaryDirectory() as folder:
-        run = write_run(Path(folder), draw_rows(1, CLIPS), card=card(codec))
+        rows = [row.model_copy(update={"tokens": row.bits}) for row in draw_rows(1, CLIPS)]
+        run = write_run(Path(folder), rows, card=card(codec, codebooks=1, codebook_size=2, frame_rate=16_000.0))
         probe_run(run)
         return pack([run], Path(folder) / "out.zip", submitter=Submitter(name="Ann")).read_bytes()
 

@@ -262,8 +262,14 @@ class TestApplications:
     )
     def test_tokens(self, database: Database, figure: str, value: float, ceiling: float, text: str) -> None:
         """What an entropy coder cannot leave, more than is sent, and tokens that nothing changes wait."""
-        found = warned(database, applications=[Probed(figure, value, ceiling)])
+        card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
+        found = warned(database, card=card, applications=[Probed(figure, value, ceiling)])
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    def test_tokens_of_a_codec_without_any(self, database: Database) -> None:
+        """A codec of bytes has none."""
+        (found,) = warned(database, applications=[Probed("tokens_coded_bits", 3.0, 4.0)])
+        assert (found["text"], found["holds"]) == ("tokens_coded_bits: the card of opus_12k has no codebooks", True)
 
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
