@@ -14,6 +14,7 @@ from codec_superb.applications.tokens.disturbed_codec import stability
 from codec_superb.applications.tokens.entropy import nominal_bits
 from codec_superb.applications.tokens.matches import ALL, FIRST, Counts, Tokens, chances
 from codec_superb.applications.tokens.rate import folds_of, rates
+from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.interface import Codec
 from codec_superb.data_manifests.dataset import Dataset
@@ -78,13 +79,19 @@ class Shown:
     """Reason by clip."""
 
 
+def refuse_bytes(card: Card) -> tuple[Sequence[int], float]:
+    """Return the entries of each codebook and the frame rate. Raises ApplicationError for a codec without tokens."""
+    if card.codebook_entries is None or card.frame_rate is None:
+        raise ApplicationError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
+    return card.codebook_entries, card.frame_rate
+
+
 def shown(
     codec: Codec, dataset: Dataset, clip_ids: Sequence[str], advance: Callable[[], None], model: str = USUAL
 ) -> Shown:
     """Return what is to be said of a codec's tokens. Raises ApplicationError where no clip could be coded."""
     card = codec.card
-    if card.codebook_entries is None or card.frame_rate is None:
-        raise ApplicationError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
+    entries, frame_rate = refuse_bytes(card)
     tokens: dict[str, Tokens] = {}
     totals: Counts = {}
     items, failed = list[Item](), dict[str, str]()
@@ -109,7 +116,7 @@ def shown(
     if not tokens:
         raise ApplicationError(f"{card.name}: no clip could be coded: {next(iter(failed.values()), 'there is none')}")
     folds = folds_of(items, tokens)
-    for counts in rates(tokens, card.codebook_entries, folds).values():
+    for counts in rates(tokens, entries, folds).values():
         _add(totals, counts)
     for counts in chances(tokens).values():
         _add(totals, counts)
@@ -119,12 +126,12 @@ def shown(
     drift = {name.split(":")[1]: value / count for name, (count, value) in totals.items() if _is_first_drift(name)}
     return Shown(
         card.name, card.weights is not None and card.weights.source == "random", len(tokens), seconds,
-        frames / seconds, frames * len(card.codebook_entries) / seconds,
-        nominal_bits(card.codebook_entries, 1) * card.frame_rate / 1000, counted,
+        frames / seconds, frames * len(entries) / seconds,
+        nominal_bits(entries, 1) * frame_rate / 1000, counted,
         totals[f"bits:coded:{ALL}"][1] / seconds / 1000, max(folds.values()) > 0, said.share(f"use:{ALL}"),
-        2 ** said.per_token("unigram", ALL, len(card.codebook_entries)), said.same(ALL), said.same(FIRST),
-        said.share(f"chance:{ALL}"), drift, cost(card.frame_rate, len(card.codebook_entries), SIZES[model]), model,
-        tuple(said.book(number, size) for number, size in enumerate(card.codebook_entries, start=1)), failed,
+        2 ** said.per_token("unigram", ALL, len(entries)), said.same(ALL), said.same(FIRST),
+        said.share(f"chance:{ALL}"), drift, cost(frame_rate, len(entries), SIZES[model]), model,
+        tuple(said.book(number, size) for number, size in enumerate(entries, start=1)), failed,
     )  # fmt: skip
 
 

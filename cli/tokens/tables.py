@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.tokens.costs import SIZES
-from codec_superb.applications.tokens.show import GLANCE, Shown, shown
+from codec_superb.applications.tokens.show import GLANCE, Shown, refuse_bytes, shown
 from codec_superb.applications.tokens.table import DISTURBANCES
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import card as card_of
@@ -47,10 +47,12 @@ def tokens_of(
     refuse_device(device, cards)
     check_options_apply(options, cards)
     make_ready(list(codecs), options, device, progress)
+    configured = [configure(name, options) for name in codecs]
+    for own, _ in configured:
+        refuse_bytes(own)  # before the first codec has worked
     opened = open_dataset(dataset)
     clips, found = select_clips(opened, limit), []
-    for name in codecs:
-        own, taken = configure(name, options)
+    for name, (own, taken) in zip(codecs, configured, strict=True):
         progress.start(f"{own.name} on {opened.name}", len(clips), 0)
         codec = open_codec(name, chosen_device(name, device), taken)
         try:
