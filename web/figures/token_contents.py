@@ -19,6 +19,8 @@ PHONES, SPEAKERS = "tokens_phone_pnmi_pct", "tokens_speaker_pnmi_pct"
 """Figures that place a codec."""
 LABEL_LENGTH = 24
 """Letters of a name in the chart."""
+CORNERS = ("top right", "bottom right", "top left", "bottom left")
+"""Places of the names of codecs at one point: nested codebooks at several bitrates share their first."""
 
 
 class ContentsPoint(NamedTuple):
@@ -58,7 +60,10 @@ def _told(rows: Mapping[str, ApplicationRow], key: str) -> float | None:
 
 def contents_chart(points: Sequence[ContentsPoint]) -> Figure:
     """Draw the codecs, in the order given, with their 95 % intervals."""
-    traces = [trace for point in points for trace in (*_line(point), _dot(point))]
+    places = [(point.speakers.value, point.phones.value) for point in points]
+    traces = []
+    for at, point in enumerate(points):
+        traces += [*_line(point), _dot(point, CORNERS[places[:at].count(places[at]) % len(CORNERS)])]
     layout = {
         **base_layout(),
         "xaxis": base_axis("Speakers told by the first codebook (% of their entropy)"),
@@ -67,7 +72,7 @@ def contents_chart(points: Sequence[ContentsPoint]) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def _dot(point: ContentsPoint) -> dict[str, Any]:
+def _dot(point: ContentsPoint, corner: str) -> dict[str, Any]:
     name = chart_text(point.title, LABEL_LENGTH)
     hover = f"{name}<br>phones {_percent(point.phones)}<br>speakers {_percent(point.speakers)}"
     return {
@@ -80,7 +85,7 @@ def _dot(point: ContentsPoint) -> dict[str, Any]:
         "error_y": _arms(point.phones),
         "marker": {"size": 11, "color": point.style.colour, "symbol": point.style.symbol},
         "text": [name],
-        "textposition": "top right",
+        "textposition": corner,
         "textfont": {"size": 12, "color": LIGHT.ink},
         "hovertext": [hover + (f"<br>{chart_text(point.detail)}" if point.detail else "")],
         "hoverinfo": "text",

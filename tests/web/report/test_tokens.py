@@ -72,6 +72,12 @@ def test_the_picture_of_contents_has_a_point_a_codec_and_one_picture_a_dataset()
     points = [(of["x"], of["y"]) for of in drawn if of["mode"] == "markers+text"]
     assert sorted(points) == [([5.0], [20.0]), ([6.0], [21.0])]
     assert sorted(of["y"] for of in drawn if of["mode"] != "markers+text") == [[20.0, 8.0], [21.0, 9.0]]
+    nested = [row if row.codec == named[0] else replace(row, numbers=own.numbers)
+              for row, own in zip(rows[:8], rows[:4] * 2, strict=True)]  # fmt: skip
+    same = tokens_panel(nested, [], data.results)
+    assert same is not None
+    corners = [of["textposition"] for of in same.figures["tokens-contents-0"]["data"] if "textposition" in of]
+    assert corners == ["top right", "bottom right"]
     page = render(replace(data, applications=rows), TABLE)
     assert 'data-figure="tokens-contents"' in page
     assert 'id="tokens"' not in render(replace(data, applications=()), TABLE)
