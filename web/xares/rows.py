@@ -29,6 +29,9 @@ _AS_ENCODER = ("codec-frames", "code-embeddings", "codec-vectors")
 _CHAT = f"{XARES}:"
 _CONSTRAINED = "constrained"
 
+_HOPS, _SIZES = (1e-5, 1e3), (1.0, 1e6)
+"""Seconds between frames and numbers of a frame that are believed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reader:
@@ -140,7 +143,9 @@ def _of_application(
     chat = probe.group == XARES
     name, _, language = row.model.backend.removeprefix(_CHAT).rpartition("+") if chat else (row.model.backend, "", "")
     begin = "encoder_" if chat else ""
-    hop, size = _number(settings.get(f"{begin}hop_s")), _number(settings.get(f"{begin}output_dim"))
+    hop, size = (
+        _number(settings.get(f"{begin}{name}"), ends) for name, ends in (("hop_s", _HOPS), ("output_dim", _SIZES))
+    )
     frames = 1 / hop if hop else None
     numbers = None if frames is None or size is None else frames * size
     reader = Reader(settings.get("decoder", ""), language, settings.get("track", "?")) if chat else Reader(probe.group)
@@ -170,11 +175,13 @@ def _of_application(
     ]  # fmt: skip
 
 
-def _number(text: str | None) -> float | None:
+def _number(text: str | None, ends: tuple[float, float]) -> float | None:
+    """Read a setting, which is a stranger's word: a rate of 300 digits made the page as wide."""
     try:
-        return float(text or "")
+        found = float(text or "")
     except ValueError:
         return None
+    return found if ends[0] <= found <= ends[1] else None
 
 
 def rows_of_result(result: XaresResult, source: str) -> list[XaresRow]:

@@ -66,6 +66,15 @@ def test_a_submission_says_what_its_encoder_hears_and_what_the_codec_leaves(
     assert original.frames_per_s == 50.0
 
 
+@pytest.mark.parametrize("hop", ["1e-300", "0", "nan", "1e999", "-1", "soon"])
+def test_rates_that_cannot_be_are_not_known(hop: str) -> None:
+    """A submission's settings are a stranger's word, and a number of 300 digits is as wide as that."""
+    settings = tuple((name, hop if name == "encoder_hop_s" else text) for name, text in DECODER)
+    assert dict(settings)["encoder_hop_s"] == hop
+    model = ProbeModel(f"xares:{WHISPER}+tiny-llama-bytes", settings=settings)
+    assert {(row.frames_per_s, row.numbers_per_s) for row in rows_of(model)} == {(None, None)}
+
+
 def test_readers_are_never_mixed() -> None:
     """Another language model, track or head is another reader; a chat that nobody trained is none."""
     models = [
