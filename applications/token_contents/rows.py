@@ -87,7 +87,7 @@ def contents_probes() -> tuple[Probe, ...]:
             label="Contents of tokens",
             needs=(),
             categories=("speech",),
-            shared=(Field("counts", 0, whole=True), Field("frames", 0, whole=True)),
+            shared=(Field("counts", 0, whole=True),),
             sided=(),
             pairs="counts",
             metrics=tuple(_figures()),

@@ -49,8 +49,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 
     pairs: list[ScoredPair] = []
     for clip, of in counts.items():
         pairs += counted(clip, of)
-        frames = float(found[clip].tokens.shape[1])
-        outcomes[clip] = ClipOutcome("ok", shared={"counts": float(len(of)), "frames": frames})
+        outcomes[clip] = ClipOutcome("ok", shared={"counts": float(len(of))})
     aligned = [of for of in found.values() if not of.reason]
     settings: dict[str, Setting] = {
         "aligner": next((of.aligner for of in aligned), ""), "aligned_clips": len(aligned), "controls": CONTROLS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
-from codec_superb.cli.options import LARGEST_SEED, Device, JsonOption, WorkersOption, plain_path
+from codec_superb.cli.options import Device, JsonOption, WorkersOption, plain_path
 
 if TYPE_CHECKING:
     from codec_superb.applications.xares.result import Reading, XaresResult
@@ -30,9 +30,7 @@ TrackOption = Annotated[str, typer.Option("--track", help="offline, a, b or a_hi
 DecoderOption = Annotated[
     str, typer.Option("--decoder", help="published (SmolLM2-135M) or tiny.", show_default="the track's")
 ]
-SeedsOption = Annotated[
-    list[int], typer.Option("--seed", metavar="N…", min=0, max=LARGEST_SEED, help="A decoder for each seed.")
-]
+SeedsOption = Annotated[list[int], typer.Option("--seed", metavar="N…", help="A decoder for each seed.")]
 MatchedOption = Annotated[
     list[Path] | None,
     typer.Option("--matched", metavar="RUN…", help="Train on the sound of these runs of one codec."),

@@ -32,6 +32,7 @@ EXPECTED = {
     "crema_d": "AudioWAV",
     "libri2mix": "wav16k/max/metadata/mixture_test_mix_both.csv",
     "libricount": "test/*.wav",
+    "xares_libricount": "LibriCount/test/libricount_fold04.tar.gz",
     "esc50": "meta/esc50.csv",
     "fsd50k": "FSD50K.ground_truth/dev.csv",
     "gunshot_triangulation": "mic1raw.wav",

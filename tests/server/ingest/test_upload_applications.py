@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +27,7 @@ from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.pairs import FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs
-from codec_superb.pipeline.tables.rows import PairRow
+from codec_superb.pipeline.tables.rows import CountsRow, FramesRow, KeptRow, PairRow
 from codec_superb.server.database.models import ClipBlock, Submission
 from codec_superb.server.storage.clip_blocks import block_row, block_rows
 
@@ -43,6 +43,12 @@ def probed(codec: str = "probed_16k") -> bytes:
         run = write_run(Path(folder), rows, card=card(codec, codebooks=1, codebook_size=2, frame_rate=16_000.0))
         probe_run(run)
         return pack([run], Path(folder) / "out.zip", submitter=Submitter(name="Ann")).read_bytes()
+
+
+def in_file(row: KeptRow) -> Iterable[PairRow]:
+    """Return the rows of the file, a count each."""
+    assert not isinstance(row, FramesRow)
+    return row.pairs() if isinstance(row, CountsRow) else (row,)
 
 
 def altered(change: Callable[[dict[str, bytes]], None]) -> bytes:
@@ -113,9 +119,16 @@ class TestUntrue:
 
         def change(members: dict[str, bytes]) -> None:
             pairs = read_pairs(io.BytesIO(members["pairs.parquet"]))
-            others = [pair.model_copy(update={"resynthesis": float(not pair.target)}) for pair in pairs]
             out = io.BytesIO()
-            write_pairs(out, [new if new.probe == "asv" else old for new, old in zip(others, pairs, strict=True)])
+            write_pairs(
+                out,
+                [
+                    row.model_copy(update={"resynthesis": float(not row.target)})
+                    if isinstance(row, PairRow) and row.probe == "asv"
+                    else row
+                    for row in pairs
+                ],
+            )
             members["pairs.parquet"] = out.getvalue()
 
         assert all("aggregates.applications" in problem["path"] for problem in service.problems(altered(change)))
@@ -184,7 +197,7 @@ class TestHostile:
         """So that the cases above are refused for the reason given: written anew, pairs are the same pairs."""
 
         def rewrite(members: dict[str, bytes]) -> None:
-            pairs = read_pairs(io.BytesIO(members["pairs.parquet"]))
+            pairs = [pair for row in read_pairs(io.BytesIO(members["pairs.parquet"])) for pair in in_file(row)]
             columns = {name: [getattr(pair, name) for pair in pairs] for name in PairRow.model_fields}
             members["pairs.parquet"] = _raw(columns)
 

@@ -33,7 +33,7 @@ import numpy, scipy.ndimage
 moved = types.ModuleType("scipy.ndimage.morphology")  # where SciPy had the function when the package was written
 moved.binary_dilation = scipy.ndimage.binary_dilation
 sys.modules[moved.__name__] = moved
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], sys.argv[4]]
 import support.librosa_uncompiled
 from resemblyzer import VoiceEncoder, preprocess_wav
 encoder = VoiceEncoder("cpu", verbose=False)
@@ -80,7 +80,8 @@ def original_embeddings(folder: Path, sounds: Mapping[str, Samples]) -> dict[str
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
     np.savez(folder / "clips.npz", **dict(sounds))
-    command = [sys.executable, "-W", "ignore", "-c", _ORIGINAL, folder, folder / "clips.npz", folder / "answers.npz"]
+    files = [folder, folder / "clips.npz", folder / "answers.npz", Path(__file__).parents[2]]
+    command = [sys.executable, "-W", "ignore", "-c", _ORIGINAL, *files]
     subprocess.run(command, check=True, capture_output=True)
     with np.load(folder / "answers.npz") as found:
         return dict(found.items())

@@ -8,7 +8,7 @@ from support.pipeline.stats import row
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
+from codec_superb.pipeline.tables.rows import ProbeValue, counts_row
 
 PROBE_OF = {
     "match": "tokens_stability",
@@ -23,7 +23,7 @@ def problems(name: str, total: float, value: float) -> list[str]:
     probe = PROBE_OF.get(name.partition(":")[0], "tokens_contents")
     shared = {field.name: 1.0 for field in PROBES[probe].shared}
     clip = row("a", probes={probe: ProbeValue(status="ok", shared=shared)})
-    count = PairRow(dataset="mini", probe=probe, left="a", right=name, target=True, reference=total, resynthesis=value)
+    count = counts_row("mini", probe, "a", (name,), [total], [value])
     findings = Findings()
     assert check_pairs([clip], [count], findings) == (not findings.problems)
     return [problem.expected for problem in findings.problems]
