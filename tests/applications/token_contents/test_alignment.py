@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,21 +10,17 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
-from support.applications.token_models import clip_of, small_training
-from support.audio import speech_like
 from support.codecs.checkpoints import FAMILIES, opened
+from support.codecs.token_figures import check_learnt, labelled
 from support.speech import recordings
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.token_contents.alignment import PhoneAligner
-from codec_superb.applications.token_contents.labelled_codec import LabelledTokens, from_text, to_text
-from codec_superb.applications.token_contents.labels import Segment, words_of
+from codec_superb.applications.token_contents.labelled_codec import from_text, to_text
+from codec_superb.applications.token_contents.labels import words_of
 from codec_superb.applications.token_contents.scoring import contents, score
-from codec_superb.applications.token_models.clips import divide
-from codec_superb.applications.token_models.likelihood import score as likelihood
-from codec_superb.applications.token_models.training import load_trained, train
 
 
 @pytest.fixture(autouse=True)
@@ -76,11 +71,6 @@ def _said(aligner: PhoneAligner, samples: NDArray[np.float32]) -> str:
     return text
 
 
-def _labelled(tokens: NDArray[np.int64], phones: Sequence[str], pitch: Sequence[str]) -> LabelledTokens:
-    segments = tuple(Segment(phone, at / 50, (at + 1) / 50) for at, phone in enumerate(phones) if phone)
-    return LabelledTokens(tokens, 50.0, tuple(pitch), tuple(phones), segments, "", "an aligner")
-
-
 def test_contents_of_tokens_that_are_made_of_labels() -> None:
     """A codebook that is the phone, one that is the speaker, one that is neither tell all, all and nothing."""
     rng = np.random.default_rng(0)
@@ -90,7 +80,7 @@ def test_contents_of_tokens_that_are_made_of_labels() -> None:
         phones = np.random.default_rng(number // 3).integers(0, 4, 60)
         tokens = np.stack([phones, np.full(60, speaker), rng.integers(0, 4, 60)])
         items.append(Item(f"c{number:02}", "speech", text=text, speaker=f"s{speaker}"))
-        found[f"c{number:02}"] = from_text(to_text(_labelled(tokens, [f"P{of}" for of in phones], [""] * 60)))
+        found[f"c{number:02}"] = from_text(to_text(labelled(tokens, [f"P{of}" for of in phones], [""] * 60)))
     counts = contents(items, found)
     told = {}
     for name in ("mi:phone:1", "mi:phone:2", "mi:phone:3", "mi:speaker:1", "mi:speaker:2", "pure:phone:1"):
@@ -122,18 +112,4 @@ def test_words_are_spelt_as_in_the_dictionary() -> None:
 @pytest.mark.parametrize(("name", "family"), FAMILIES)
 def test_every_family_of_tokens_can_be_learnt_with_random_weights(name: str, family: str) -> None:
     """Whatever the codebooks, a model trains on the tokens of a family's codec, and their contents are counted."""
-    codec = opened(name, family)
-    rate, sizes = codec.card.sampling_rate, codec.card.codebook_entries
-    assert sizes is not None
-    tokens = [codec.encode(speech_like(0.5, rate, seed=at)[None], rate).payload for at in range(4)]
-    clips = [clip_of(np.asarray(of, np.int64), at, f"s{at}") for at, of in enumerate(tokens)]
-    divided = divide(clips)
-    training = small_training(list(divided.trained), sizes, steps=1, batch=1)
-    train(training)
-    bits = likelihood(load_trained(training.folder), divided.held_out[0]).bits
-    assert len(bits) == codec.card.codebooks
-    assert np.isfinite(bits).all()
-    found = {of.clip: _labelled(of.tokens, ["A", *["B"] * (of.frames - 1)], ["1"] * of.frames) for of in clips}
-    items = [Item(of.clip, "speech", speaker=of.cluster) for of in clips]
-    for counts in contents(items, found).values():
-        assert {f"{each}:phone:{len(sizes)}" for each in ("mi", "nmi", "pure", "control")} <= counts.keys()
+    check_learnt(opened(name, family))

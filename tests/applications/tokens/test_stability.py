@@ -7,6 +7,7 @@ import pytest
 from support.audio import speech_like
 from support.codecs.checkpoints import FAMILIES, opened
 from support.codecs.frame_codecs import COARSE, FINE, FRAME, Levels
+from support.codecs.token_figures import check_disturbed
 
 from codec_superb.applications.interface import Item, ScoringInput
 from codec_superb.applications.probe import PARTS
@@ -114,11 +115,4 @@ def test_the_scorer_keeps_counts_of_each_clip(known: Stability) -> None:
 @pytest.mark.parametrize(("name", "family"), FAMILIES)
 def test_every_family_of_tokens_has_an_answer_with_random_weights(name: str, family: str) -> None:
     """Whatever the codebooks, each disturbance is counted, and the tokens are those of the codec."""
-    codec = opened(name, family)
-    rate = codec.card.sampling_rate
-    sound = speech_like(0.6, rate, seed=1)
-    found = stability(codec, "c", sound, rate, "speech")
-    assert len(found.tokens) == codec.card.codebooks
-    np.testing.assert_array_equal(found.tokens, codec.encode(sound[None], rate).payload)
-    books = {key: ALL if key.startswith("step_") else str(len(found.tokens)) for key in DISTURBANCES}
-    assert {f"match:{key}:{book}" for key, book in books.items()} <= found.counts.keys()
+    check_disturbed(opened(name, family))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from support.codecs.families import SCRIPT, make_model, random_codec
+from support.codecs.token_figures import check_disturbed, check_learnt
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
@@ -247,6 +248,13 @@ def test_stereo_and_other_rates_come_back_as_they_were(made: Made) -> None:
     """A stereo clip at 44.1 kHz is coded in mono and comes back at 44.1 kHz with its length."""
     clip = noise(made, 2.0, channels=2)[:, :20001]
     assert made.codec.decode(made.codec.encode(clip, 44100)).shape == (1, 20001)
+
+
+def test_its_tokens_are_disturbed_and_learnt(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of tokens are those of any other codec: every disturbance is counted, and a model trains on them."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
+    check_disturbed(made.codec)
+    check_learnt(made.codec)
 
 
 def test_a_missing_file_is_named(made: Made, tmp_path: Path) -> None:
