@@ -269,7 +269,8 @@ def import_file(full: Path) -> ModuleType:
     """
     if not full.is_file():
         raise UnknownPlugin(f"no file {full}: expected path/to/file.py:NAME")
-    key = f"_codec_superb_file_{hashlib.sha256(str(full).encode() + b':' + full.read_bytes()).hexdigest()[:16]}"
+    source = full.read_bytes()
+    key = f"_codec_superb_file_{hashlib.sha256(str(full).encode() + b':' + source).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
     spec = importlib.util.spec_from_file_location(key, full)
@@ -278,7 +279,8 @@ def import_file(full: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[key] = module
     try:
-        spec.loader.exec_module(module)
+        # not by the loader: Python takes kept bytecode for a file of the same size that changed within the same second
+        exec(compile(source, str(full), "exec", dont_inherit=True), vars(module))  # noqa: S102 -- the user's own file
     except BaseException as error:
         del sys.modules[key]
         if isinstance(error, ModuleNotFoundError) and _is_beside(full, error.name or ""):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from codec_superb.metrics.errors import UnknownMetric
 from codec_superb.metrics.plugged import find_metric, find_metrics, known_metrics
 from codec_superb.metrics.table import METRICS
-from codec_superb.plugins import PluginError
+from codec_superb.plugins import PluginError, import_file
 
 SOURCE = """
 from dataclasses import replace
@@ -48,3 +49,12 @@ def test_a_name_that_nobody_has_is_unknown() -> None:
     """With what is near."""
     with pytest.raises(UnknownMetric, match="Did you mean mel"):
         find_metric("mell")
+
+
+def test_a_file_that_changes_within_a_second_is_read_again(tmp_path: Path) -> None:
+    """Of the same size and time, which Python's kept bytecode takes for no change: what runs is what was hashed."""
+    file = tmp_path / "own.py"
+    for value in (1, 2):
+        file.write_text(f"VALUE = {value}\n")
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+        assert value == import_file(file).VALUE
