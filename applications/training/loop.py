@@ -156,6 +156,8 @@ def _step(job: Job[M, S], own: M, module: Any, optimiser: Any, accelerator: Any,
     divided among parts and processes.
     """
     samples, tokens = job.samples(own, step)
+    # at each step: an encoder that is loaded for one frame that is not kept sets its own number for the whole process
+    torch.set_num_threads(job.schedule.threads or os.cpu_count() or 1)
     if not samples:
         return float("nan")
     mine = samples[accelerator.process_index :: accelerator.num_processes] or samples[:1]

@@ -44,6 +44,8 @@ class Schedule(Record):
     """Of AdamW."""
     largest_gradient: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     """Norm to which the gradient is cut."""
+    threads: Annotated[int, Field(ge=0)] = 1
+    """Of a CPU; 0 for all its cores. Other numbers divide sums otherwise, and the last bits of weights differ."""
     checkpoint_every: Positive = 200
     """Steps between two states on disk."""
 
