@@ -26,6 +26,7 @@ from codec_superb.applications.token_contents.labelled_codec import LabelledToke
 from codec_superb.applications.token_contents.labels import NONE, words_of
 from codec_superb.applications.token_contents.rows import KINDS
 from codec_superb.applications.token_contents.sequence_distances import distance
+from codec_superb.applications.tokens.answers import answered
 from codec_superb.applications.tokens.matches import ALL, Counts
 from codec_superb.applications.tokens.stability import counted
 
@@ -36,14 +37,7 @@ SEED = 0
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- the table says what takes part
     """Return the counts of each clip; a clip without tokens has failed."""
-    found: dict[str, LabelledTokens] = {}
-    outcomes: dict[str, ClipOutcome] = {}
-    for item in question.items:
-        answer = question.reference.get(item.clip)
-        if item.clip in question.failures or not isinstance(answer, str):
-            outcomes[item.clip] = ClipOutcome("failed", question.failures.get(item.clip, "no answer"))
-        else:
-            found[item.clip] = from_text(answer)
+    found, outcomes = answered(question, str, from_text)
     items = [item for item in question.items if item.clip in found]
     counts = contents(items, found)
     pairs: list[ScoredPair] = []

@@ -19,6 +19,7 @@ from codec_superb.applications.probe import Probe
 from codec_superb.applications.token_models.clips import TokenClip, divide
 from codec_superb.applications.token_models.configuration import configuration_named
 from codec_superb.applications.token_models.patterns import pattern_named
+from codec_superb.applications.tokens.answers import answered
 from codec_superb.applications.tokens.matches import ALL
 from codec_superb.applications.tokens.source import tokens_of
 from codec_superb.applications.tokens.stability import counted
@@ -38,17 +39,12 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     from codec_superb.applications.token_models.likelihood import score as likelihood
     from codec_superb.applications.token_models.training import TokenTraining, load_trained, train
 
-    outcomes: dict[str, ClipOutcome] = {}
-    clips: list[TokenClip] = []
-    for item in question.items:
-        answer = question.reference.get(item.clip)
-        if item.clip in question.failures or not isinstance(answer, np.ndarray):
-            outcomes[item.clip] = ClipOutcome("failed", question.failures.get(item.clip, "no answer"))
-        else:
-            tokens = tokens_of(answer)
-            clips.append(
-                TokenClip(item.clip, question.dataset, item.cluster, tokens, float(tokens.shape[1]), item.speaker or "")
-            )
+    found, outcomes = answered(question, np.ndarray, tokens_of)
+    clips = [
+        TokenClip(of.clip, question.dataset, of.cluster, its, float(its.shape[1]), of.speaker or "")
+        for of in question.items
+        if (its := found.get(of.clip)) is not None
+    ]
     sizes = tuple(question.entries)
     configuration = configuration_named(probe.option("model"))
     pattern = pattern_named(configuration.pattern)

@@ -21,6 +21,7 @@ import numpy as np
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoredPair, ScoringInput
 from codec_superb.applications.probe import Probe
+from codec_superb.applications.tokens.answers import answered
 from codec_superb.applications.tokens.coder import Coded, coded
 from codec_superb.applications.tokens.context_model import ContextModel
 from codec_superb.applications.tokens.entropy import KINDS, entropies, first_uses, nominal_bits
@@ -34,14 +35,7 @@ FOLDS = 5
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- the table says what takes part
     """Return the counts of each clip; a clip without tokens, or without a resynthesis, has failed."""
     sizes = tuple(question.entries)
-    tokens: dict[str, Tokens] = {}
-    outcomes: dict[str, ClipOutcome] = {}
-    for item in question.items:
-        answer = question.reference.get(item.clip)
-        if item.clip in question.failures or not isinstance(answer, np.ndarray):
-            outcomes[item.clip] = ClipOutcome("failed", question.failures.get(item.clip, "no answer"))
-        else:
-            tokens[item.clip] = tokens_of(answer)
+    tokens, outcomes = answered(question, np.ndarray, tokens_of)
     folds = folds_of([item for item in question.items if item.clip in tokens], tokens)
     pairs: list[ScoredPair] = []
     for clip, counts in rates(tokens, sizes, folds).items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from codec_superb.applications.interface import ClipOutcome, ProbeScores, ScoredPair, ScoringInput
 from codec_superb.applications.probe import Probe
+from codec_superb.applications.tokens.answers import answered
 from codec_superb.applications.tokens.disturbances import MP3
 from codec_superb.applications.tokens.disturbed_codec import Stability, from_text
 from codec_superb.applications.tokens.matches import Counts, chances
@@ -17,14 +18,7 @@ from codec_superb.applications.tokens.table import CODINGS
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- the table says what takes part
     """Return the counts of each clip; a clip without tokens, or without a resynthesis, has failed."""
-    found: dict[str, Stability] = {}
-    outcomes: dict[str, ClipOutcome] = {}
-    for item in question.items:
-        answer = question.reference.get(item.clip)
-        if item.clip in question.failures or not isinstance(answer, str):
-            outcomes[item.clip] = ClipOutcome("failed", question.failures.get(item.clip, "no answer"))
-        else:
-            found[item.clip] = from_text(answer)
+    found, outcomes = answered(question, str, from_text)
     by_chance = chances({clip: of.tokens for clip, of in found.items()})
     pairs: list[ScoredPair] = []
     for item in question.items:
