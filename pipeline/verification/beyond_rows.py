@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.facts.check_sound import SOUND_DB
@@ -20,6 +21,8 @@ from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, 
 from codec_superb.pipeline.verification.statement import Difference
 
 Sound = NDArray[np.float32]
+Place = tuple[str, str, bool]
+"""Left, right and target of a pair."""
 
 
 class ComparedPairs(NamedTuple):
@@ -35,7 +38,8 @@ def compare_pairs(there: Iterable[KeptRow], here: Iterable[KeptRow], *, same: bo
     """Compare the pairs of probes of one dataset, submitted and found; frames are none.
 
     ``same``: whether the sound of all clips is the submitted one to the last bit. Of a probe the same pairs must be
-    there. A score is compared as a number of a probe is, on the range of the scores that were found here.
+    there. A score is compared as a number of a probe is, on the range of the scores that were found here; counts by
+    their names, since bits of a clip are thousands and the tokens that a disturbance leaves in a codebook are tens.
     """
     submitted, found = _by_probe(there), _by_probe(here)
     differences: list[Difference] = []
@@ -46,12 +50,14 @@ def compare_pairs(there: Iterable[KeptRow], here: Iterable[KeptRow], *, same: bo
             common = len(one.keys() & other.keys())
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
+        counts = PROBES[probe].pairs == "counts"
         # targets raised and the others lowered would leave the mean of all of them as it is
-        for side, target in product(("reference", "resynthesis", "enrol_clean"), (True, False)):
-            places = [place for place in sorted(other) if other[place].target == target]
+        groups: dict[str, list[Place]] = {}
+        for place in sorted(other):
+            groups.setdefault(place[1] if counts else "targets" if place[2] else "others", []).append(place)
+        for side, (label, places) in product(("reference", "resynthesis", "enrol_clean"), groups.items()):
             both = [(getattr(one[place], side), getattr(other[place], side)) for place in places]
-            name = f"{probe}.pairs.{side}, {'targets' if target else 'others'}"
-            _compare_side(name, both, differences, changes, same=same)
+            _compare_side(f"{probe}.pairs.{side}, {label}", both, differences, changes, same=same, counts=counts)
     return ComparedPairs(tuple(differences), changes)
 
 
@@ -62,6 +68,7 @@ def _compare_side(
     changes: list[Mapping[str, Change]],
     *,
     same: bool,
+    counts: bool,
 ) -> None:
     numbers = [(one, other) for one, other in both if one is not None and other is not None]
     if len(numbers) < sum(pair != (None, None) for pair in both):
@@ -69,9 +76,15 @@ def _compare_side(
     if not numbers:
         return
     scores = [other for _, other in numbers]
-    scale = max(max(scores) - min(scores), 1.0)  # a few scores that are nearly alike have no range
-    allowed = (SAME_SOUND if same else OTHER_SOUND)["probe"].clip * scale
-    one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]))
+    lowest = min(0.0, *scores) if counts else min(scores)
+    scale = max(max(scores) - lowest, 1.0)  # a few scores that are nearly alike have no range
+    limits = (SAME_SOUND if same else OTHER_SOUND)["probe"]
+    if counts and same:  # a count of each clip, as other whole numbers of a probe
+        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]) / (max(map(abs, pair)) + 1))
+        allowed = limits.clip * (max(abs(one), abs(other)) + 1)
+    else:
+        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]))
+        allowed = limits.clip * scale
     if abs(other - one) > allowed:
         differences.append(Difference(quantity=name, submitted=one, found=other, allowed=allowed))
     elif not same:
@@ -86,7 +99,7 @@ def _each_pair(rows: Iterable[KeptRow]) -> Iterator[PairRow]:
             yield row
 
 
-def _by_probe(rows: Iterable[KeptRow]) -> dict[str, dict[tuple[str, str, bool], PairRow]]:
+def _by_probe(rows: Iterable[KeptRow]) -> dict[str, dict[Place, PairRow]]:
     pairs = sorted(_each_pair(rows), key=lambda row: row.probe)
     return {
         probe: {(row.left, row.right, row.target): row for row in its}

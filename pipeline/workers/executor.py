@@ -8,6 +8,7 @@ need no ``__main__`` guard, inherit no thread and no lock, and start with single
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -88,8 +89,9 @@ class _Worker:
         program = [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(its.fileno())]
         try:
             process = subprocess.Popen(
-                program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[its.fileno()], env=environment
-            )
+                program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[its.fileno()], env=environment,
+                process_group=0,
+            )  # fmt: skip
         except OSError as error:
             mine.close()
             log.close()
@@ -125,9 +127,14 @@ class _Worker:
         """Wait ``patience`` seconds for the process to end, then kill it; return how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
-        self.process.kill()
+        self.kill()
         self.link.close()
         return f"worker process {how_it_ended(self.process.wait())}"
+
+    def kill(self) -> None:
+        """Kill the process and what it started: a program that a codec waits for would go on for ever."""
+        with suppress(ProcessLookupError, PermissionError):  # macOS: no permission to signal zombies
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 class Executor:
@@ -165,7 +172,7 @@ class Executor:
                 with suppress(subprocess.TimeoutExpired):
                     worker.process.wait(max(0.0, deadline - time.monotonic()))
         for worker in workers:
-            worker.process.kill()
+            worker.kill()
         for worker in workers:
             worker.process.wait()
             worker.link.close()

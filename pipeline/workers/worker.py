@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -28,6 +29,9 @@ def _end_with_parent(descriptor: int) -> None:
     poll.register(descriptor, 0)  # poll(2) always reports POLLHUP, even for an empty event mask
     poll.poll()
     time.sleep(GRACE_S)
+    # the process leads a group of its own, of the programs that a codec started
+    with suppress(ProcessLookupError):
+        os.killpg(os.getpid(), signal.SIGKILL)
     # at once, whatever foreign code is doing: sys.exit would end this thread only
     os._exit(1)
 

@@ -17,7 +17,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, PairRow, counts_row
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs
@@ -214,6 +214,27 @@ class TestPairs:
         assert [of.quantity for of in drifts(found.changes)] == [
             "asv.pairs.resynthesis, others", "asv.pairs.resynthesis, targets",
         ]  # fmt: skip
+
+    @pytest.mark.parametrize("same", [True, False])
+    def test_forged_counts_differ(self, same: bool) -> None:
+        """Of a codec's tokens a few that a disturbance leaves in a codebook count, beside thousands of bits."""
+        names = ("bits:coded:all", "match:recode_2:1", "use:1")
+
+        def counts(*, kept: float, bits: float = 7000.0) -> list[CountsRow]:
+            return [
+                counts_row("mini", "tokens_rate", f"c{at}", names, (9000.0, 250.0, 2.0), (bits + at, kept, 1.0))
+                for at in range(20)
+            ]
+
+        honest = counts(kept=120.0)
+        assert compare_pairs(honest, honest, same=same).differences == ()
+        for forged, name in ((counts(kept=200.0), names[1]), (counts(kept=120.0, bits=4000.0), names[0])):
+            (one,) = compare_pairs(forged, honest, same=same).differences
+            assert one.quantity == f"tokens_rate.pairs.resynthesis, {name}"
+        little = compare_pairs(counts(kept=130.0), honest, same=same)
+        assert [of.quantity for of in (*little.differences, *drifts(little.changes))] == [
+            f"tokens_rate.pairs.resynthesis, {names[1]}"
+        ]
 
     def test_other_trials_differ(self) -> None:
         """Trials that were left out, or that nobody made here, are told by their number."""

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from support.pipeline.workers import alive, own_pid, squares, thread_limits, without_first
+from support.pipeline.workers import alive, own_pid, pid_then_sleep, squares, thread_limits, without_first
 from support.timing import quickest, wait_for
 
 from codec_superb.pipeline.errors import PipelineError
@@ -76,25 +76,25 @@ def test_workers_are_kept_between_streams_and_share_no_threads() -> None:
 
 
 def test_no_worker_outlives_its_executor() -> None:
-    """After close no child is left, not even one in the middle of a task."""
+    """After close no child is left, nor its own one, not even in the middle of a task."""
     pids: set[int] = set()
 
     def close() -> float:
         with Executor(2) as pool:
             pids.update(e.value for e in pool.stream(own_pid, range(8)) if isinstance(e, TaskResult))
-            stream = pool.stream(squares, [(1, -3)])
-            next(stream)
+            stream = pool.stream(pid_then_sleep, [0])
+            pids.update(e.value for e in (next(stream), next(stream)) if isinstance(e, TaskResult))
             started = time.monotonic()
             stream.close()
         return time.monotonic() - started
 
     assert quickest(close, 1.0) < 1.0
     assert pids
-    assert not any(alive(pid) for pid in pids)
+    wait_for(lambda: not any(alive(pid) for pid in pids), "a worker, or its program, outlived the executor")
 
 
 def test_workers_end_when_their_parent_is_killed() -> None:
-    """SIGKILL of the parent alone ends a busy worker within a second or so."""
+    """SIGKILL of the parent alone ends a busy worker and its program within a second or so."""
     code = (
         f"import sys; sys.path[:] = {sys.path!r}\n"
         "from codec_superb.pipeline.workers.executor import Executor\n"
@@ -103,12 +103,12 @@ def test_workers_end_when_their_parent_is_killed() -> None:
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
-    worker = int(parent.stdout.readline())
-    assert alive(worker)
+    pids = [int(parent.stdout.readline()) for _ in range(2)]
+    assert all(map(alive, pids))
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    wait_for(lambda: not alive(worker), "the worker outlived its parent")
+    wait_for(lambda: not any(map(alive, pids)), "the worker, or its program, outlived its parent")
 
 
 def test_less_than_one_worker_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,9 +46,10 @@ def own_pid(_task: int) -> Iterator[int]:
 
 
 def pid_then_sleep(_task: int) -> Iterator[int]:
-    """Say who is busy, then be busy."""
+    """Say who is busy, and who with it, then wait for a program."""
     yield os.getpid()
-    time.sleep(60)
+    with subprocess.Popen(["sleep", "60"]) as program:
+        yield program.pid
 
 
 def alive(pid: int) -> bool:
