@@ -11,15 +11,21 @@ from codec_superb.web.rows import ApplicationRow, ProbeModel
 Kind = TypeVar("Kind", bound=Hashable)
 
 
-def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
-    """Return the kind that most senders have, among those the one most often found, then the first; of at least one.
-
-    One sender with many codecs would otherwise decide which model is shown.
-    """
+def sent(found: Iterable[tuple[Kind, str]]) -> dict[Kind, tuple[int, int]]:
+    """Count the senders of each kind, and how often it was found, in the order of the first ones."""
     senders: dict[Kind, list[str]] = {}
     for kind, sender in found:
         senders.setdefault(kind, []).append(sender)
-    return max(senders, key=lambda kind: (len(set(senders[kind])), len(senders[kind])))
+    return {kind: (len(set(its)), len(its)) for kind, its in senders.items()}
+
+
+def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
+    """Return the kind that most senders have, among those the one most often found, then the first; of at least one.
+
+    One sender with many codecs would otherwise decide which model, and which dataset, is shown.
+    """
+    counts = sent(found)
+    return max(counts, key=lambda kind: counts[kind])
 
 
 def warning(row: ApplicationRow) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from math import log2
 from typing import Any
 
 from sqlalchemy import case, or_, select
@@ -24,7 +25,14 @@ CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 CODED = 0.25
 """Share of their nominal bits that an entropy coder leaves of tokens at least; of Lyra 0.88 to 0.95 were measured."""
+_MOST_BITS = {
+    "tokens_unigram_bits": 1 + 1e-9, "tokens_after_bits": 1 + 1e-9, "tokens_beside_bits": 1 + 1e-9,
+    "tokens_coded_bits": 1 + CEILING, "tokens_lm_bits": 2.0,
+}  # fmt: skip
+"""How many times log2 of the entries a token may take: no entropy is larger, a coder or a model may do a little worse."""
 Figure = Mapping[str, Any]
+Sent = tuple[float | None, float | None]
+"""kbps and tokens a second of a dataset."""
 Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
 
@@ -34,8 +42,11 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
     own = _figures(submission.document)
     if submission.custom or submission.condition or not own:
         return
-    rates = {row.dataset: row.kbps for row in sorted(submission.results, key=lambda row: row.kbps or 0.0)}
-    yield from ((key[0], text) for key, figure in sorted(own.items()) for text in _of_tokens(figure, rates))
+    rows = sorted(submission.results, key=lambda row: row.kbps or 0.0)
+    sent: dict[str, Sent] = {row.dataset: (row.kbps, row.tokens_per_second) for row in rows}
+    entries = submission.card.get("codebook_size")
+    for key, figure in sorted(own.items()):
+        yield from ((key[0], text) for text in _of_tokens(figure, sent.get(key[0], (None, None)), entries))
     if submission.card.get("codebooks") is None and (
         asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
     ):
@@ -85,19 +96,30 @@ def _is_of_tokens(figure: str) -> bool:
     return probe is not None and ("codec", "own") in probe.options
 
 
-def _of_tokens(figure: Figure, kbps: Mapping[str, float | None]) -> Iterator[str]:
-    """Doubt tokens that hardly say anything, that are worth more than is sent, and that nothing changes."""
+def _of_tokens(figure: Figure, sent: Sent, entries: int | None) -> Iterator[str]:
+    """Doubt tokens that hardly say anything, that are worth more than is sent or can be, and that nothing changes.
+
+    ``entries`` of each codebook, None where they differ or the card does not say.
+    """
     coded, nominal = (figure[side]["value"] for side in ("resynthesis", "reference"))
     if coded is None or nominal is None:
         return
     if figure["figure"] == "tokens_entropy_kbps":
-        sent = kbps.get(figure["dataset"])
+        kbps, _ = sent
         if coded < CODED * nominal:
             yield f"entropy-coded, {significant(coded)} of {significant(nominal)} kbps of tokens are left"
-        if sent is not None and nominal > sent * (1 + CEILING):
-            yield f"tokens are worth {significant(nominal)} kbps, {significant(sent)} were sent"
+        if kbps is not None and nominal > kbps * (1 + CEILING):
+            yield f"tokens are worth {significant(nominal)} kbps, {significant(kbps)} were sent"
     elif figure["figure"] == "tokens_recode_5_pct" and coded == nominal:
         yield "every token is the same after five codings"
+    elif (most := _MOST_BITS.get(figure["figure"])) is not None and coded > most * nominal:
+        yield f"{figure['figure']}: {significant(coded)} bits a token of {significant(nominal)} nominal ones"
+    if figure["figure"] in _MOST_BITS:
+        kbps, tokens = sent
+        if entries is not None and abs(nominal - log2(entries)) > CEILING * log2(entries):
+            yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, of codebooks of {entries} entries"
+        elif kbps is not None and tokens is not None and nominal * tokens > 1000 * kbps * (1 + CEILING):
+            yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, more than was sent"
 
 
 def _differences(own: Figure, others: Sequence[Figure]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import imported, mseb_rows_of
+from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.mseb.rate import mseb_rate_chart
@@ -52,13 +53,15 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> MsebVi
 
 
 def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of MSEB, over all locales ('') first, then by how many codecs they have."""
-    found: dict[str, int] = {}
-    for entry in snapshot.runs:
-        for dataset in entry.applications:
-            if any(is_mseb(row) and row.numbers.dataset == dataset for row in entry.applications[dataset].values()):
-                found[dataset] = found.get(dataset, 0) + 1
-    return sorted(found.items(), key=lambda item: (item[0] != "", -item[1], item[0]))
+    """List the datasets with a figure of MSEB by their senders, that over all locales ('') first, then by codecs."""
+    found = sent(
+        (dataset, entry.sender)
+        for entry in snapshot.runs
+        for dataset, rows in entry.applications.items()
+        if any(is_mseb(row) and row.numbers.dataset == dataset for row in rows.values())
+    )
+    ordered = sorted(found, key=lambda name: (-found[name][0], name != "", -found[name][1], name))
+    return [(name, found[name][1]) for name in ordered]
 
 
 def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:

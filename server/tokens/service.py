@@ -9,6 +9,7 @@ from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.token_contents import contents_chart, contents_points
 from codec_superb.web.figures.tokens import tokens_chart
@@ -54,13 +55,14 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
 
 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of tokens, by how many codecs they have."""
-    found: dict[str, int] = {}
-    for entry in snapshot.runs:
-        for dataset in filter(None, entry.applications):
-            if any(is_of_tokens(row) for row in entry.applications[dataset].values()):
-                found[dataset] = found.get(dataset, 0) + 1
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    """List the datasets with a figure of tokens, by their senders, then by how many codecs they have."""
+    found = sent(
+        (dataset, entry.sender)
+        for entry in snapshot.runs
+        for dataset, rows in entry.applications.items()
+        if dataset and any(is_of_tokens(row) for row in rows.values())
+    )
+    return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Tokens]:

@@ -15,6 +15,7 @@ from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import figures_of, imported
+from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.cells import TextCell, TextTable
@@ -72,13 +73,14 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
 
 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of a task, by how many codecs they have."""
-    found: dict[str, int] = {}
-    for entry in snapshot.runs:
-        for dataset in filter(None, entry.applications):
-            if _rows(entry, dataset):
-                found[dataset] = found.get(dataset, 0) + 1
-    return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    """List the datasets with a figure of a task, by their senders, then by how many codecs they have."""
+    found = sent(
+        (dataset, entry.sender)
+        for entry in snapshot.runs
+        for dataset in filter(None, entry.applications)
+        if _rows(entry, dataset)
+    )
+    return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:

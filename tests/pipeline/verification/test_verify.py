@@ -228,8 +228,8 @@ class TestPairs:
 
         honest = counts(kept=120.0)
         assert compare_pairs(honest, honest, same=same).differences == ()
-        for forged, name in ((counts(kept=200.0), names[1]), (counts(kept=120.0, bits=4000.0), names[0])):
-            (one,) = compare_pairs(forged, honest, same=same).differences
+        for raised_by, name in ((counts(kept=200.0), names[1]), (counts(kept=120.0, bits=4000.0), names[0])):
+            (one,) = compare_pairs(raised_by, honest, same=same).differences
             assert one.quantity == f"tokens_rate.pairs.resynthesis, {name}"
         little = compare_pairs(counts(kept=130.0), honest, same=same)
         assert [of.quantity for of in (*little.differences, *drifts(little.changes))] == [

@@ -256,12 +256,19 @@ class TestApplications:
             ("tokens_entropy_kbps", 10.5, 12.0, ""),
             ("tokens_entropy_kbps", 0.02, 12.0, "entropy-coded, 0.020 of 12 kbps of tokens are left"),
             ("tokens_entropy_kbps", 20.0, 24.0, "tokens are worth 24 kbps, 12 were sent"),
+            ("tokens_unigram_bits", 5.0, 6.0, ""),
+            ("tokens_lm_bits", 6.3, 6.0, ""),
+            ("tokens_unigram_bits", 7.0, 6.0, "tokens_unigram_bits: 7.0 bits a token of 6.0 nominal ones"),
+            (
+                "tokens_lm_bits", 5.0, 1e9,
+                "tokens_lm_bits: 1000000000 nominal bits a token, of codebooks of 64 entries",
+            ),
             ("tokens_recode_5_pct", 97.0, 100.0, ""),
             ("tokens_recode_5_pct", 100.0, 100.0, "every token is the same after five codings"),
         ],
     )
     def test_tokens(self, database: Database, figure: str, value: float, ceiling: float, text: str) -> None:
-        """What an entropy coder cannot leave, more than is sent, and tokens that nothing changes wait."""
+        """What an entropy coder cannot leave, more than is sent or can be, and tokens that nothing changes wait."""
         card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
         found = warned(database, card=card, applications=[Probed(figure, value, ceiling)])
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
+from support.server.understanding import TASK
 from support.web.site import accessibility_faults, running_site, visitor
 
+from codec_superb.metrics.table import Category
+from codec_superb.server.charts.defaults import default_dataset
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -61,6 +64,23 @@ def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> N
     refused = board.get("/tokens?dataset=moon")
     assert refused.status_code == 404
     assert "there are mini" in refused.text
+
+
+def test_one_account_does_not_decide_which_dataset_is_shown(app: FastAPI, database: Database) -> None:
+    """Four codecs of one account on another dataset do not take those of three accounts off the page."""
+    figures = {"/tokens": "tokens_recode_pct", "/mseb": "mseb_reranking_query_map", "/understanding": f"{TASK.key}_accuracy_pct"}
+    with database.transaction(write=True) as session:
+        for number, owner in enumerate(("ann", "bea", "cay", *["mallory"] * 4)):
+            place = "mini" if owner != "mallory" else "stamps"
+            probed = [Probed(figure, 0.4, 0.6, place) for figure in figures.values()]
+            made: dict[str, Sequence[Category]] = {place: ("speech",)}
+            make_submission(session, f"codec_{number}", 6.0, datasets=made, applications=probed, owner=owner)
+    with TestClient(app) as board:
+        for page in figures:
+            text = board.get(page).text
+            assert "codec_0" in text, page
+            assert "codec_6" not in text, page
+        assert default_dataset(app.state.board.current, "speech", "") == "mini"
 
 
 @pytest.mark.parametrize(
