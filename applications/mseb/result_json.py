@@ -25,6 +25,8 @@ LINE_LIMIT = 1_000_000
 """Characters of a line; the longest of MSEB's own 5,943 has 5,088."""
 FILE_LIMIT = 50_000_000
 """Bytes of a file; the largest of MSEB's own has 25,422."""
+LARGEST = 1e30
+"""Of a value: far above any operations of an encoder, far below what a sum over locales cannot hold."""
 SIZE, FLOPS = "mean_encoding_size_bytes", "flops"
 """Metrics that MSEB appends to the scores of every task; its own files have 0 operations throughout: not measured."""
 _SHOWN = 60
@@ -45,7 +47,7 @@ class MsebScore(_Strict):
 
     metric: Name
     description: str
-    value: FiniteFloat
+    value: Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
     min: FiniteFloat | None = None
     """None: no lower bound."""
     max: FiniteFloat | None = None

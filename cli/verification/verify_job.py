@@ -36,6 +36,7 @@ def run_verify(context: Context, job: VerificationJob) -> None:
 
 def _statement(context: Context, job: VerificationJob, place: Path) -> Statement:
     from codec_superb.cli.console import TerminalProgress
+    from codec_superb.pipeline.private_sets.scratch import temporary_files_in
     from codec_superb.pipeline.verification.again import Rerun
     from codec_superb.pipeline.verification.verify import Asked, verify
     from codec_superb.pipeline.workers.executor import Executor
@@ -45,7 +46,14 @@ def _statement(context: Context, job: VerificationJob, place: Path) -> Statement
     with context.database.transaction() as session:
         digest = session.get_one(Submission, job.submission_id).file_sha256
     file, asked = submission_path(context.settings, digest), Asked(job.nonce, job.clips)
-    with TerminalProgress() as progress, Executor(context.workers, timeout=CLIP_SECONDS) as pool:
+    # what a codec that was ended left goes with the job's runs
+    temporary = place / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    with (
+        temporary_files_in(temporary),
+        TerminalProgress() as progress,
+        Executor(context.workers, timeout=CLIP_SECONDS) as pool,
+    ):
         return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
 
 

@@ -30,7 +30,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
         held = _hold(folder)
     assert held is not None  # nobody else knew its name
     try:
-        with _temporary_files_in(folder):
+        with temporary_files_in(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,7 +69,7 @@ def _hold(folder: Path) -> int | None:
 
 
 @contextmanager
-def _temporary_files_in(folder: Path) -> Iterator[None]:
+def temporary_files_in(folder: Path) -> Iterator[None]:
     """Have ``tempfile``, and programs that codecs start, use ``folder``: they write sound to such files."""
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"], tempfile.tempdir = str(folder), None

@@ -29,7 +29,7 @@ _MOST_BITS = {
     "tokens_unigram_bits": 1 + 1e-9, "tokens_after_bits": 1 + 1e-9, "tokens_beside_bits": 1 + 1e-9,
     "tokens_coded_bits": 1 + CEILING, "tokens_lm_bits": 2.0,
 }  # fmt: skip
-"""How many times log2 of the entries a token may take: no entropy is larger, a coder or a model may do a little worse."""
+"""Times log2 of the entries that a token may take: no entropy is larger, a coder or a model may do a little worse."""
 Figure = Mapping[str, Any]
 Sent = tuple[float | None, float | None]
 """kbps and tokens a second of a dataset."""

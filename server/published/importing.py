@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -11,10 +11,11 @@ from codec_superb.applications.mseb.result_json import MsebRow
 from codec_superb.applications.table import PROBE_METRICS, PROBES
 from codec_superb.applications.understanding.conversion.published import PublishedFigure
 from codec_superb.applications.understanding.own import XARES
-from codec_superb.applications.xares.result import Reading, XaresResult
+from codec_superb.applications.xares.result import LONGEST, Reading, XaresResult
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.mseb import mseb_about, summaries
 from codec_superb.pipeline.literature.uea import BOARDS, uea_board
+from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.server.database.models import PublishedResults, now
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.errors import BadRequest, NotFound
@@ -25,17 +26,23 @@ NOUNS: Mapping[Kind, tuple[str, str]] = {
     "mseb": ("encoder", "mseb"), "ultraeval": ("model", "tasks"), "xares": ("result", "xares"),
 }  # fmt: skip
 """What each kind has results of, and its group of ``codec-superb admin``."""
+MOST_PARTS = 1_000
+"""Sub-tasks of an encoder, a table of the page each: the package's own rows have 390 of all encoders."""
 
 
 def add_encoders(session: Session, rows: Sequence[MsebRow], source: str, *, actor: str) -> Mapping[str, int]:
     """Store the rows of each encoder in place of those that it had; return how many each has now.
 
-    Raises BadRequest without rows, for an encoder of the package's own rows, and for a locale that comes twice.
+    Raises BadRequest without rows, for an encoder of the package's own rows, for a locale that comes twice, for names
+    that no page can show, and for more than :data:`MOST_PARTS` sub-tasks.
     """
     grouped: dict[str, list[MsebRow]] = {}
     for row in rows:
         grouped.setdefault(row.encoder, []).append(row)
-    for own in grouped.values():
+    for encoder, own in grouped.items():
+        _check_names({text for row in own for text in row[:6]})
+        if (parts := len({(row.task, row.sub_task) for row in own})) > MOST_PARTS:
+            raise BadRequest(f"{encoder}: expected results on at most {MOST_PARTS:,} sub-tasks, got {parts:,}")
         try:
             summaries(own)
         except PipelineError as error:
@@ -47,8 +54,9 @@ def add_encoders(session: Session, rows: Sequence[MsebRow], source: str, *, acto
 def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *, actor: str) -> Mapping[str, int]:
     """Store the figures of each model in place of those that it had; return how many each has now.
 
-    Raises BadRequest without figures, and for a model whose averages the package has.
+    Raises BadRequest without figures, for names that no page can show, and for a model whose averages the package has.
     """
+    _check_names({text for row in rows for text in (row.model, row.dataset, row.figure)})
     grouped: dict[str, list[list[Any]]] = {}
     for row in rows:
         grouped.setdefault(row.model, []).append(list(row[1:-1]))
@@ -59,10 +67,13 @@ def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *
 def add_xares(session: Session, found: Sequence[XaresResult], source: str, *, actor: str) -> Mapping[str, int]:
     """Store records of ``xares run``, each in place of that of its encoder, track, decoder and mode before.
 
-    Returns how many figures each has. Raises BadRequest without records, for one of random weights, and for a figure
-    that this program does not ship in that version, or that it cannot have.
+    Returns how many figures each has. Raises BadRequest without records, for one of random weights, for names that no
+    page can show, and for a figure that this program does not ship in that version, or that it cannot have.
     """
     for result in found:
+        _check_names({result.encoder, result.track, result.decoder, result.language_model, result.mode})
+        _check_names({text for of in (result.codec, *(each.heard for each in result.figures)) if of is not None
+                      for text in (of.codec, of.title, of.family)})  # fmt: skip
         if result.random:
             raise BadRequest(f"{result.name}: expected trained weights, got random ones, whose figures say nothing")
         for reading in result.figures:
@@ -70,6 +81,13 @@ def add_xares(session: Session, found: Sequence[XaresResult], source: str, *, ac
     grouped: dict[str, list[Any]] = {result.name: [result.model_dump(mode="json")] for result in found}
     _add(session, "xares", grouped, source, set(), actor)
     return {result.name: len(result.figures) for result in found}
+
+
+def _check_names(texts: Collection[str]) -> None:
+    """Refuse what turns text around it, hides, or reaches over other rows: result files may be a stranger's."""
+    for text in sorted(texts):
+        if text and (fault := title_fault(text, LONGEST)):
+            raise BadRequest(f"a name of the results: expected {fault[0]}, got {fault[1]}; correct it")
 
 
 def _check(reading: Reading) -> None:

@@ -22,7 +22,9 @@ router = APIRouter()
 @router.get("/tokens", include_in_schema=False)
 async def page(
     request: Request,
-    dataset: Annotated[str | None, Query(max_length=200, description="Name of a dataset; else that of most senders.")] = None,
+    dataset: Annotated[
+        str | None, Query(max_length=200, description="Name of a dataset; else that of most senders.")
+    ] = None,
 ) -> Response:
     """Show the codecs on one dataset by their tokens, and published perplexities apart."""
 

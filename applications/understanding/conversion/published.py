@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -25,6 +25,8 @@ FILE_LIMIT = 65_536
 """Bytes of a file: it holds a dozen numbers."""
 LINE_LIMIT = 1_000_000
 """Bytes of a record."""
+_LARGEST = 1e12
+"""Of a figure: percent, or a count of words; a page writes all digits of larger ones."""
 _TIME = "%Y-%m-%d_%H-%M-%S"
 _NUMPY = re.compile(r"np\.(?:float|int)\d+\(([-+.\w]+)\)")
 """How a number of NumPy 2 is written inside of a map."""
@@ -63,8 +65,8 @@ def read_published(paths: Iterable[Path], source: str) -> list[PublishedFigure]:
             raise ApplicationError(f"{path}: expected files <model>/<dataset>/<time>{SUFFIX}, found none")
         for file in files:
             found += read_overall(file.resolve(), source)
-    keys = [row[:6] for row in found]
-    if twice := next((key for key in keys if keys.count(key) > 1), None):
+    twice, times = Counter(row[:6] for row in found).most_common(1)[0]
+    if times > 1:
         raise ApplicationError(f"expected each run once, got {twice[0]} on {twice[1]} twice; name each file once")
     return found
 
@@ -119,7 +121,7 @@ def _figures(text: str, file: Path) -> dict[str, float]:
 def _finite(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= sys.float_info.max  # no NaN passes
+    return abs(value) <= _LARGEST  # no NaN passes
 
 
 def _time(stem: str) -> str:

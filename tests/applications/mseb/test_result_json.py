@@ -16,6 +16,7 @@ from support.profile import examples
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.mseb.result_json import (
     FILE_LIMIT,
+    LARGEST,
     LINE_LIMIT,
     MsebResult,
     MsebScore,
@@ -90,6 +91,7 @@ def _set(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("scores.0.value", "0.5", "scores.0.value: input should be a valid number, got '0.5'"),
         ("scores.0.value", True, "scores.0.value"),
         ("scores.0.value", None, "scores.0.value"),
+        ("scores.0.value", 1e308, "scores.0.value: input should be less than or equal to"),
         ("scores.0.value", -0.1, "outside its bounds"),
         ("scores.1.value", 1.5, "SER = 1.5 outside its bounds 0 to 1"),
         ("scores.1.min", 2, "a lower bound 2 above the upper bound 1 of SER"),
@@ -159,6 +161,7 @@ def test_places_without_files_are_named(tmp_path: Path) -> None:
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.floats(-LARGEST, LARGEST)
 TEXTS = st.text(max_size=20)
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=20)
 
@@ -169,7 +172,7 @@ def scores(draw: st.DrawFn) -> list[MsebScore]:
     names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
     found = []
     for name in names:
-        low, value, high = sorted(draw(st.tuples(NUMBERS, NUMBERS, NUMBERS)))
+        low, value, high = sorted(draw(st.tuples(VALUES, VALUES, VALUES)))
         ends = (draw(st.sampled_from((low, None))), draw(st.sampled_from((high, None))))
         std = draw(st.none() | st.floats(0, 1e300))
         found.append(MsebScore(metric=name, description=draw(TEXTS), value=value, min=ends[0], max=ends[1], std=std))

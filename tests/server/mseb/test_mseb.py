@@ -152,12 +152,15 @@ def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, d
 
 
 def test_imports_that_cannot_be_shown_are_refused(database: Database) -> None:
-    """The program's own rows, a locale twice, nothing at all, and a name that is not there."""
+    """The program's own rows, a locale twice, nothing, names that turn a page round, too many tables, no such name."""
     with database.transaction(write=True) as session:
         for rows, says in (
             ([], "got none"),
             ([mseb_rows()[0]], "is among the published rows of the program already"),
             ([ROW, ROW], "expected each locale once"),
+            ([ROW._replace(encoder="mine\u202e")], "U\\+202E"),
+            ([ROW._replace(sub_task="\x1b[31m")], "U\\+001B"),
+            ([ROW._replace(sub_task=f"part {at}") for at in range(1_001)], "at most 1,000 sub-tasks, got 1,001"),
         ):
             with pytest.raises(BadRequest, match=says):
                 add_encoders(session, rows, "x", actor="test")

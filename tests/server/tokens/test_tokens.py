@@ -68,7 +68,8 @@ def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> N
 
 def test_one_account_does_not_decide_which_dataset_is_shown(app: FastAPI, database: Database) -> None:
     """Four codecs of one account on another dataset do not take those of three accounts off the page."""
-    figures = {"/tokens": "tokens_recode_pct", "/mseb": "mseb_reranking_query_map", "/understanding": f"{TASK.key}_accuracy_pct"}
+    understood = f"{TASK.key}_accuracy_pct"
+    figures = {"/tokens": "tokens_recode_pct", "/mseb": "mseb_reranking_query_map", "/understanding": understood}
     with database.transaction(write=True) as session:
         for number, owner in enumerate(("ann", "bea", "cay", *["mallory"] * 4)):
             place = "mini" if owner != "mallory" else "stamps"

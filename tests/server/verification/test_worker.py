@@ -206,7 +206,9 @@ def test_a_worker_that_was_given_up_leaves_the_folder(
         session.execute(update(VerificationJob).values(attempts=2, worker="another"))
     run_verify(context, late)
     remove_ended(context)
-    assert (settings.storage / RUNS / str(late.id) / "opus_6k").is_dir()
+    left = settings.storage / RUNS / str(late.id)
+    assert (left / "opus_6k").is_dir()
+    assert (left / "tmp").is_dir()  # of temporary files, which go with the runs
     submission, job = look(database, identity)
     assert (submission.status, job.state) == ("self-reported", "running")
 
