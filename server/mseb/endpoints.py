@@ -25,7 +25,7 @@ DatasetChoice = Annotated[
     str | None,
     Query(
         max_length=200,
-        description="Name of a dataset; without it that with results of most senders, over all locales where as many have them.",
+        description="Name of a dataset; without it that of most senders, over all locales where as many have them.",
     ),
 ]
 FigureKey = Annotated[str, Query(max_length=100, description="Main figure of a super task, `mseb_…`.")]
