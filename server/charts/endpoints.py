@@ -19,7 +19,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import UnknownChoice
 from codec_superb.server.database.session import database_of
-from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.people.page_context import public_page_context
 from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Cell, Chart, ChartState, DrawnChart, SourceChoice
 from codec_superb.web.site.charts.page import charts_page
@@ -37,7 +37,7 @@ def _state(
     method: Annotated[Literal["pearson", "spearman"], Query(description="Kind of correlation")] = "pearson",
     application: Annotated[str, Query(max_length=64, description="Key of an application's metric")] = "",
     codec: Annotated[list[str] | None, Query(max_length=50, description="Codecs of a distribution, up to six")] = None,
-    across: Annotated[Literal["", "tokens"], Query(description="Against bitrate, or `tokens` a second")] = "",
+    across: AcrossChoice = "",
 ) -> ChartState:
     """Read the choices; each chart takes those that it depends on."""
     names = tuple(dict.fromkeys(name.strip() for name in codec or () if name.strip()))

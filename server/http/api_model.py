@@ -1,10 +1,15 @@
-"""What the answers of the API have in common."""
+"""What the parameters and the answers of the API have in common."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict
+
+from codec_superb.web.figures.across import Across
+
+AcrossChoice = Annotated[Across, Query(description="Against bitrate, or `tokens` a second")]
 
 
 class ApiModel(BaseModel):

@@ -13,7 +13,7 @@ from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
-from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.leaderboard.answers import application_answer
 from codec_superb.server.mseb import schemas, service
 from codec_superb.web.site.mseb.page import mseb_page
@@ -102,11 +102,12 @@ async def rate(
     request: Request,
     figure: FigureKey,
     dataset: Annotated[str, Query(max_length=200, description="Name of a dataset; '' for all locales.")] = "",
+    across: AcrossChoice = "",
 ) -> Response:
-    """Draw a super task's main figure against bitrate, with the original sound and the true transcripts as lines."""
+    """Draw a super task's main figure against an axis, with the original sound and the true transcripts as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        drawn = service.rate_figure(snapshot, figure, dataset)
+        drawn = service.rate_figure(snapshot, figure, dataset, across)
         return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
 
-    return await cached(request, f"{figure} {dataset}", make, counted=True)
+    return await cached(request, f"{figure} {across} {dataset}", make, counted=True)

@@ -22,6 +22,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import imported, mseb_rows_of
 from codec_superb.web.application_rows import sent
+from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.mseb.rate import mseb_rate_chart
@@ -70,15 +71,15 @@ def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
     return [_measured(entry, dataset, rows) for entry, rows in found if rows]
 
 
-def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
-    """Draw a figure against bitrate. Raises NotFound where no codec has it, naming the figures that there are."""
+def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = "") -> Figure:
+    """Draw a figure against an axis. Raises NotFound where no codec has it, naming the figures that there are."""
     codecs = codecs_on(snapshot, dataset)
     columns = {column.quantity.key: column for column in task_columns(codecs)}
     if figure not in columns:
         raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(columns) or 'none'}")
     results = {result.codec: result for result, _ in codecs}
     drawn = [(results[row.codec], row) for row in columns[figure].rows]
-    return mseb_rate_chart(figure, drawn, [row for _, rows in codecs for row in rows])
+    return mseb_rate_chart(figure, drawn, [row for _, rows in codecs for row in rows], across)
 
 
 def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[Measured], tuple[TaskColumn, ...]]:

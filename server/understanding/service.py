@@ -16,6 +16,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.application_rows import sent
+from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.cells import TextCell, TextTable
@@ -61,15 +62,15 @@ def published_figures(session: Session) -> list[PublishedFigure]:
     return sorted(found, key=lambda of: (of.dataset, of.figure, of.model, of.made))
 
 
-def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
-    """Draw a figure against bitrate. Raises NotFound where no codec has it, naming the figures that there are."""
+def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = "") -> Figure:
+    """Draw a figure against an axis. Raises NotFound where no codec has it, naming the figures that there are."""
     codecs = _codecs_on(snapshot, dataset)
     columns = {column.quantity.key: column for column in understanding_columns(codecs)}
     if figure not in columns:
         raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(columns) or 'none'}")
     results = {result.codec: result for result, _ in codecs}
     drawn = [(results[row.codec], row) for row in columns[figure].rows]
-    return understanding_rate_chart(figure, drawn, columns[figure].everything)
+    return understanding_rate_chart(figure, drawn, columns[figure].everything, across)
 
 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:

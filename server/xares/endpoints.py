@@ -20,7 +20,7 @@ from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
-from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.xares import schemas, service
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.site.page import PageContext
@@ -84,14 +84,15 @@ async def rate(
     reader: ReaderTitle,
     figure: Annotated[str, Query(max_length=100, description="Main figure of a task, `und_xares_…` or `xares_…`.")],
     dataset: Annotated[str, Query(max_length=200, description="Name of a dataset.")],
+    across: AcrossChoice = "",
 ) -> Response:
-    """Draw a task against bits a second; continuous frames stand in a strip."""
+    """Draw a task against bits or tokens a second; continuous frames stand in a strip."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            return _drawn(service.rate_figure(session, snapshot, reader, figure, dataset))
+            return _drawn(service.rate_figure(session, snapshot, reader, figure, dataset, across))
 
-    return await cached(request, f"{reader!r} {figure} {dataset}", make, counted=True)
+    return await cached(request, f"{reader!r} {figure} {across} {dataset}", make, counted=True)
 
 
 @router.get("/api/v1/xares/figures/heat", tags=["figures"], responses={200: {"model": FigureAnswer}})

@@ -21,6 +21,7 @@ from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import imported, xares_result_of
+from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.cells import TextCell, TextTable
@@ -91,8 +92,10 @@ def heat_figure(session: Session, snapshot: Snapshot, reader: str) -> Figure:
     return xares_heat_chart([row for row in found if row.reader == chosen])
 
 
-def rate_figure(session: Session, snapshot: Snapshot, reader: str, figure: str, dataset: str) -> Figure:
-    """Draw a task of a reader against bits a second. Raises NotFound, naming the figures that there are."""
+def rate_figure(
+    session: Session, snapshot: Snapshot, reader: str, figure: str, dataset: str, across: Across = ""
+) -> Figure:
+    """Draw a task of a reader against bits or tokens a second. Raises NotFound, naming the figures that there are."""
     found = rows_of(session, snapshot)
     chosen = chosen_of(readers_of(found), reader)
     own = [row for row in found if row.reader == chosen]
@@ -100,7 +103,7 @@ def rate_figure(session: Session, snapshot: Snapshot, reader: str, figure: str, 
     if not drawn:
         there = sorted({f"{row.figure} on {row.dataset}" for row in own})
         raise NotFound(f"nothing has the figure {figure!r} on {dataset!r}; there are {', '.join(there)}")
-    return xares_rate_chart(drawn)
+    return xares_rate_chart(drawn, across)
 
 
 def published_figure(track: TrackName) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.figures.across import TITLES, Across, placed
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -16,14 +17,17 @@ Drawn = tuple[CodecResult, ApplicationRow]
 """A codec with one of its rows, which holds the bitrate."""
 
 
-def mseb_rate_chart(figure: str, codecs: Sequence[Drawn], everything: Sequence[ApplicationRow]) -> Figure:
+def mseb_rate_chart(
+    figure: str, codecs: Sequence[Drawn], everything: Sequence[ApplicationRow], across: Across = ""
+) -> Figure:
     """Draw the codecs of one comparable group: one figure on one dataset, answered by one model.
 
     ``everything`` holds the rows in which the oracle is looked for.
     """
     quantity = APPLICATION_METRICS[figure].quantity
     styles = family_styles(result.family for result, _ in codecs)
-    chart = rate_chart([drawn_result(row, result) for result, row in codecs], quantity, styles)
+    drawn = [placed(drawn_result(row, result), across) for result, row in codecs]
+    chart = rate_chart(drawn, quantity, styles, across=TITLES[across])
     if not codecs:
         return chart
     # the clips on which a codec failed are missing on both sides: the ceiling is that over the most clips

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from codec_superb.applications.table import PROBES
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.figures.across import axes_with, figure_key, has_tokens
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, scale_words, spokes_of, super_task
 from codec_superb.web.mseb.heat import heat_chart, heat_maps
@@ -153,8 +154,9 @@ def _ends(score: Score, decimals: int) -> str:
 def _rates(
     rows: Sequence[ApplicationRow], results: Mapping[str, CodecResult], figures: dict[str, Figure]
 ) -> list[tuple[str, str]]:
-    """Draw the main figures of each super task against bitrate, a chart for each comparable group."""
+    """Draw the main figures of each super task against each axis, a chart for each comparable group."""
     found: list[tuple[str, str]] = []
+    axes = axes_with(tokens=any(has_tokens(results[row.codec]) for row in rows))
     for task in SPOKES:
         groups: dict[tuple[object, ...], list[ApplicationRow]] = {}
         for row in main_rows(rows, task):
@@ -162,7 +164,9 @@ def _rates(
         for members in groups.values():
             numbers = members[0].numbers
             key = f"mseb-rate-{len(found)}"
-            figures[key] = mseb_rate_chart(numbers.figure, [(results[row.codec], row) for row in members], rows)
+            drawn = [(results[row.codec], row) for row in members]
+            for across, _ in axes:
+                figures[figure_key(key, across)] = mseb_rate_chart(numbers.figure, drawn, rows, across)
             title = APPLICATION_METRICS[numbers.figure].quantity.title
             found.append((key, f"{title} – {numbers.dataset or 'all locales'}, {members[0].model.backend}"))
     return found

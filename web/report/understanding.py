@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.web.applications import application_of
+from codec_superb.web.figures.across import axes_with, figure_key, has_tokens
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.report.applications import DatasetPart, applications_panel
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
@@ -62,7 +63,7 @@ def _task(rows: Sequence[ApplicationRow], results: Sequence[CodecResult], styles
 def _rates(
     rows: Sequence[ApplicationRow], results: Sequence[CodecResult]
 ) -> tuple[dict[str, Figure], list[tuple[str, str]]]:
-    """Draw the main figure of each task against bitrate, a chart for each chat and dataset."""
+    """Draw the main figure of each task against each axis, a chart for each chat and dataset."""
     codecs: dict[str, CodecResult] = {}
     for result in results:
         codecs.setdefault(result.codec, result)
@@ -72,9 +73,12 @@ def _rates(
         if probe is not None and probe.primary == row.numbers.figure and row.numbers.resynthesis.value is not None:
             groups.setdefault((row.numbers.figure, row.numbers.dataset, row.model), []).append(row)
     figures: dict[str, Figure] = {}
-    titles = []
+    titles: list[tuple[str, str]] = []
+    axes = axes_with(tokens=any(has_tokens(codecs[row.codec]) for row in rows))
     for (figure, dataset, model), members in groups.items():
-        key = f"understanding-rate-{len(figures)}"
-        figures[key] = understanding_rate_chart(figure, [(codecs[row.codec], row) for row in members], rows)
+        key = f"understanding-rate-{len(titles)}"
+        drawn = [(codecs[row.codec], row) for row in members]
+        for across, _ in axes:
+            figures[figure_key(key, across)] = understanding_rate_chart(figure, drawn, rows, across)
         titles.append((key, f"{application_of(figure).quantity.title} – {dataset}, {model.backend}"))
     return figures, titles

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codec_superb.web.figures.across import axes_with, figure_key
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.xares.heat import tasks_of, xares_heat_chart
@@ -40,6 +41,7 @@ def xares_panel(rows: Sequence[ApplicationRow], results: Sequence[CodecResult]) 
     heats: list[tuple[str, str]] = []
     rates: list[tuple[str, str]] = []
     tables: list[tuple[str, XaresTable]] = []
+    axes = axes_with(tokens=any(row.tokens_per_s for row in found))
     for number, (reader, _) in enumerate(readers_of(found)):
         own = [row for row in found if row.reader == reader]
         heats.append((f"xares-heat-{number}", reader.title))
@@ -48,5 +50,6 @@ def xares_panel(rows: Sequence[ApplicationRow], results: Sequence[CodecResult]) 
         for figure, dataset in tasks_of(own):
             drawn = [row for row in own if (row.figure, row.dataset) == (figure, dataset)]
             rates.append((f"xares-rate-{len(rates)}", f"{drawn[0].quantity.title} – {dataset}, {reader.title}"))
-            figures[rates[-1][0]] = xares_rate_chart(drawn)
+            for across, _ in axes:
+                figures[figure_key(rates[-1][0], across)] = xares_rate_chart(drawn, across)
     return XaresPanel(tuple(heats), tuple(rates), tuple(tables), figures) if found else None

@@ -51,10 +51,12 @@ function setUpSpread(panel, payload) {
   show();
 }
 
-// A prebuilt figure, chosen by name.
+// A prebuilt figure, chosen by name and, where some codec has tokens, by axis.
 function setUpFigure(element, figures) {
   const picker = document.getElementById(element.dataset.figure);
-  const show = () => draw(element, () => figures[picker.value]);
+  const across = document.getElementById(`${element.dataset.figure}-across`);
+  const show = () => draw(element, () => figures[across?.value ? `${picker.value}-${across.value}` : picker.value]);
   picker.addEventListener("change", show);
+  across?.addEventListener("change", show);
   show();
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.web.applications import application_of
+from codec_superb.web.figures.across import TITLES, Across, placed
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -14,7 +15,10 @@ from codec_superb.web.understanding.choose import chance_of
 
 
 def understanding_rate_chart(
-    figure: str, codecs: Sequence[tuple[CodecResult, ApplicationRow]], everything: Sequence[ApplicationRow]
+    figure: str,
+    codecs: Sequence[tuple[CodecResult, ApplicationRow]],
+    everything: Sequence[ApplicationRow],
+    across: Across = "",
 ) -> Figure:
     """Draw the codecs of one comparable group: one figure on one dataset, answered by one chat.
 
@@ -22,7 +26,8 @@ def understanding_rate_chart(
     """
     quantity = application_of(figure).quantity
     styles = family_styles(result.family for result, _ in codecs)
-    chart = rate_chart([drawn_result(row, result) for result, row in codecs], quantity, styles)
+    drawn = [placed(drawn_result(row, result), across) for result, row in codecs]
+    chart = rate_chart(drawn, quantity, styles, across=TITLES[across])
     if not codecs:
         return chart
     # the clips on which a codec failed are missing on both sides: the ceiling is that over the most clips

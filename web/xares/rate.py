@@ -1,4 +1,4 @@
-"""A score against bits a second: encoders beside codecs; continuous frames have no bits and stand in a strip."""
+"""A score against bits or tokens a second: encoders beside codecs; continuous frames stand in a strip."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import log10
 from typing import Any
 
+from codec_superb.web.figures.across import TITLES, Across
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
@@ -18,10 +19,10 @@ from codec_superb.web.xares.rows import XaresRow
 _STRIP = 0.3
 """Width of the strip, of that of the bitrates."""
 _Placed = tuple[float, XaresRow]
-"""Logarithm of kbps, or a place in the strip."""
+"""Logarithm of kbps or tokens a second, or a place in the strip."""
 
 
-def xares_rate_chart(rows: Sequence[XaresRow]) -> Figure:
+def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
     """Draw one figure on one dataset, read by one reader; thin bars are intervals by clips, thick ones seeds.
 
     Controls are lines. Each trace says its family in ``meta``, for the page's legend.
@@ -31,7 +32,7 @@ def xares_rate_chart(rows: Sequence[XaresRow]) -> Figure:
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
         return {"data": [], "layout": {**base_layout(), "annotations": [{**place, "text": "Nothing was measured"}]}}
     quantity = drawn[0].quantity
-    layout, placed = _axes(drawn, quantity)
+    layout, placed = _axes(drawn, quantity, across)
     heard_by = {row.encoder for row in drawn if row.kind == "resynthesis"}
     families: dict[str, list[_Placed]] = {}
     for x, row in placed:
@@ -47,15 +48,19 @@ def xares_rate_chart(rows: Sequence[XaresRow]) -> Figure:
     return figure
 
 
-def _axes(rows: Sequence[XaresRow], quantity: Quantity) -> tuple[dict[str, Any], list[_Placed]]:
-    """Lay out the axes with the strip right of the bitrates, and place the rows."""
-    known = [row for row in rows if row.bits_per_s]
-    without = sorted((row for row in rows if not row.bits_per_s), key=lambda row: (row.kind, row.title, row.mode))
-    axis = rate_axis([row.bits_per_s / 1000 for row in known if row.bits_per_s])
+def _axes(rows: Sequence[XaresRow], quantity: Quantity, across: Across) -> tuple[dict[str, Any], list[_Placed]]:
+    """Lay out the axes with the strip right of the bitrates or tokens a second, and place the rows."""
+    places = [(row, row.tokens_per_s if across else row.bits_per_s and row.bits_per_s / 1000) for row in rows]
+    known = [(place, row) for row, place in places if place]
+    without = sorted((row for row, place in places if not place), key=lambda row: (row.kind, row.title, row.mode))
+    axis = rate_axis([place for place, _ in known])
     left, right = axis["range"]
     layout = {**base_layout(), "xaxis": axis, "yaxis": base_axis(chart_text(quantity.axis_title))}
-    title_rate_axis(layout, {"nominal" if row.kind == "codec as encoder" else "measured" for row in known})
-    placed = [(log10(row.bits_per_s / 1000), row) for row in known if row.bits_per_s]
+    if across:
+        axis["title"]["text"] = TITLES[across]
+    else:
+        title_rate_axis(layout, {"nominal" if row.kind == "codec as encoder" else "measured" for _, row in known})
+    placed = [(log10(place), row) for place, row in known]
     ends = [end for row in rows for end in (*row.seeds, row.clips.low, row.clips.high, row.value) if end is not None]
     layout["yaxis"]["range"] = padded_range(ends, quantity)
     layout["shapes"], layout["annotations"] = [], []
@@ -73,7 +78,8 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity) -> tuple[dict[str, Any],
         # upright, for which a phone has room too
         layout["annotations"] = [
             {"xref": "x", "x": right, "xanchor": "left", "yref": "paper", "y": 0.5, "yanchor": "middle",
-             "textangle": -90, "text": "no bit rate", "showarrow": False, "font": {"size": 12, "color": LIGHT.muted}}
+             "textangle": -90, "text": "no tokens known" if across else "no bit rate", "showarrow": False,
+             "font": {"size": 12, "color": LIGHT.muted}}
         ]  # fmt: skip
     return layout, placed
 
@@ -127,12 +133,12 @@ def hover_text(row: XaresRow, quantity: Quantity) -> str:
 
 
 def rates_text(row: XaresRow) -> str:
-    """Write bits, frames and numbers a second, as far as they are known."""
+    """Write bits, tokens, frames and numbers a second, as far as they are known."""
     if row.bits_per_s:
         bits = f"{kbps(row.bits_per_s / 1000)}\u00a0kbps" + (" nominal" if row.kind == "codec as encoder" else "")
     else:
         bits = "continuous: no bit rate" if row.kind == "encoder" else "bit rate not known"
-    units = ((row.frames_per_s, "frames/s"), (row.numbers_per_s, "numbers/s"))
+    units = ((row.tokens_per_s, "tokens/s"), (row.frames_per_s, "frames/s"), (row.numbers_per_s, "numbers/s"))
     return ", ".join([bits, *(f"{value:,.1f}".removesuffix(".0") + f"\u00a0{unit}" for value, unit in units if value)])
 
 

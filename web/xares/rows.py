@@ -83,6 +83,8 @@ class XaresRow:
     """With the likeliest class in place of what is written; None where it was not asked for."""
     unread: float | None = None
     """Percent of answers in which no class was found, which count as wrong; None where that is not known."""
+    tokens_per_s: float | None = None
+    """Of the codec; None of continuous frames, and where it is not known."""
     source: str = ""
     url: str = ""
     """Page of the codec; '' for imported ones."""
@@ -153,24 +155,25 @@ def _of_application(
     if settings.get("decoding") == _CONSTRAINED:
         mode += ", constrained"
     kind, _, codec = name.partition(":")
-    sides: list[tuple[Kind, str, str, float | None, Score]] = []
+    sides: list[tuple[Kind, str, str, float | None, float | None, Score]] = []
     if kind in _AS_ENCODER:
         known = codecs.get(codec)
         quantised = settings.get(f"{begin}latents", "quantised") == "quantised"
         rate = 1000 * known.nominal_kbps if known and known.nominal_kbps and quantised else None
+        tokens = known.summary.tokens_per_second if known and quantised else None
         title, family = (known.title, known.family) if known else (codec, codec)
-        sides.append(("codec as encoder", title, family, rate, row.numbers.reference))
+        sides.append(("codec as encoder", title, family, rate, tokens, row.numbers.reference))
     else:
-        sides.append(("encoder", name, name, None, row.numbers.reference))
-    measured = None if isnan(row.kbps) else 1000 * row.kbps
-    sides.append(("resynthesis", result.title, result.family, measured, row.numbers.resynthesis))
+        sides.append(("encoder", name, name, None, None, row.numbers.reference))
+    measured, tokens = None if isnan(row.kbps) else 1000 * row.kbps, result.summary.tokens_per_second
+    sides.append(("resynthesis", result.title, result.family, measured, tokens, row.numbers.resynthesis))
     return [
         XaresRow(
             reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
             (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
-            source=source, url=url if of == "resynthesis" else "",
+            tokens_per_s=tokens, source=source, url=url if of == "resynthesis" else "",
         )
-        for of, title, family, bits, score in sides
+        for of, title, family, bits, tokens, score in sides
         if score.value is not None
     ]  # fmt: skip
 

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
+from support.server.mseb import CASCADE
 from support.server.understanding import TASK
 from support.web.site import accessibility_faults, running_site, visitor
 
@@ -23,6 +24,8 @@ TOLD = {
     "tokens_phone_pnmi_pct": 19.7, "tokens_speaker_pnmi_pct": 5.0, "tokens_phone_pnmi_all_pct": 6.3,
     "tokens_speaker_pnmi_all_pct": 5.6,
 }  # fmt: skip
+MRR, ACCURACY = "mseb_retrieval_passage_mrr", f"{TASK.key}_accuracy_pct"
+NEAREST = "xares_knn_language_accuracy_pct"
 
 
 def make_codecs(database: Database) -> None:
@@ -33,9 +36,13 @@ def make_codecs(database: Database) -> None:
                 Probed("tokens_recode_pct", same, 100.0, "mini", "codec-disturbed"),
                 Probed("tokens_entropy_kbps", entropy, kbps, "mini", "codec-codes"),
                 *(Probed(key, value, 100.0, "mini", "codec-contents") for key, value in TOLD.items()),
+                Probed(MRR, same / 100, 0.6, "mini", CASCADE, width=0.05),
+                Probed(ACCURACY, same, 80.0, "mini", "cascade"),
+                Probed(NEAREST, same, 91.0, "mini", "log-mel-frames"),
             ]
             make_submission(session, codec, kbps, applications=probed, result={"tokens_per_second": tokens})
-        make_submission(session, "opus_12k", 12.0)
+        other = [Probed(MRR, 0.5, 0.6, "mini", CASCADE, width=0.05), Probed(ACCURACY, 70.0, 80.0, "mini", "cascade")]
+        make_submission(session, "opus_12k", 12.0, applications=other)
 
 
 @pytest.fixture
@@ -120,6 +127,20 @@ def test_charts_of_the_board_take_tokens_as_an_axis(board: TestClient) -> None:
     assert drawn["layout"]["xaxis"]["title"]["text"] == "Tokens per second (logarithmic)"
     assert "tokens_per_second" in board.get("/api/v1/charts/rate.csv?across=tokens").text
     assert "without tokens" in board.get("/charts?chart=rate&across=tokens").text
+
+
+def test_charts_of_other_pages_take_tokens_as_an_axis(board: TestClient) -> None:
+    """A page offers each figure against both; codecs stand at their tokens a second, those of bytes are left out."""
+    reader = "&reader=nearest+neighbours"
+    for page, figure, more in (("mseb", MRR, ""), ("understanding", ACCURACY, ""), ("xares", NEAREST, reader)):
+        assert f"figure={figure}&amp;dataset=mini&amp;across=tokens" in board.get(f"/{page}").text
+        asked = f"/api/v1/{page}/figures/rate?figure={figure}&dataset=mini{more}&across="
+        drawn = board.get(f"{asked}tokens").json()
+        lyra = [trace for trace in drawn["data"] if trace["meta"]["role"] == "family" and trace["name"] == "lyra"]
+        assert sorted(place for trace in lyra for place in trace["x"]) == pytest.approx([800.0, 1500.0])
+        assert "opus" not in {trace["name"] for trace in drawn["data"]}
+        assert drawn["layout"]["xaxis"]["title"]["text"] == "Tokens per second (logarithmic)"
+        assert board.get(f"{asked}moons").status_code == 400
 
 
 @pytest.mark.sample(2, among="pages of the board in a browser")

@@ -51,6 +51,27 @@ def test_tasks_have_a_section_with_chance_and_are_no_super_tasks() -> None:
     assert "chance: 10.00" in texts
 
 
+def test_a_codec_of_tokens_gives_the_chart_a_second_axis() -> None:
+    """Against tokens a second stand the codecs that have some, below the same two lines; the page offers both."""
+    data = make_report(6, ["speech"])
+    of_tokens = {row.codec: row.summary.tokens_per_second for row in data.results if row.summary.tokens_per_second}
+    recognition = [row for row in make_applications(data.results) if row.codec in {*of_tokens, "opus_6k"}]
+    rows = [
+        row
+        for codec in (*of_tokens, "opus_6k")
+        for row in rows_of_task([of for of in recognition if of.codec == codec])
+    ]
+    panel = understanding_panel(rows, data.results, family_styles(row.family for row in data.results))
+    assert panel is not None
+    bits, tokens = (panel.figures[f"understanding-rate-0{axis}"] for axis in ("", "-tokens"))
+    places = [{x for trace in figure["data"] for x in trace["x"]} for figure in (bits, tokens)]
+    assert len(places[0]) == 3
+    assert places[1] == set(of_tokens.values())
+    assert tokens["layout"]["shapes"] == bits["layout"]["shapes"]
+    page = render(replace(data, applications=rows), TABLE)
+    assert page.count('id="understanding-rate-across"') == 1
+
+
 def test_without_tasks_there_is_no_section() -> None:
     """Other applications alone make none."""
     assert 'id="understanding"' not in render(make_report(), TABLE)

@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
+from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 
 Chart = Literal["rate", "metrics", "clips", "applications", "distribution"]
@@ -47,7 +48,7 @@ class ChartState:
     method: Literal["pearson", "spearman"] = "pearson"
     application: str = ""
     codec: tuple[str, ...] = ()
-    across: Literal["", "tokens"] = ""
+    across: Across = ""
 
     def query(self) -> str:
         """Write the fields that the chart depends on as a query, defaults left out."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from codec_superb.web.figures.across import Across, across_query, axes_with, has_tokens
 from codec_superb.web.mseb.choose import SPOKES
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.mseb.board import Measured, TaskColumn, board_table
@@ -66,11 +67,20 @@ class MsebView:
 
     @property
     def charts(self) -> list[tuple[str, str]]:
-        """Addresses and names of the charts against bitrate."""
+        """Addresses and names of the charts, against bitrate first."""
         return [
-            (rate_url(self.dataset, column.quantity.key), f"{column.task.capitalize()}: {column.quantity.title}")
+            (
+                rate_url(self.dataset, column.quantity.key, across),
+                f"{column.task.capitalize()}: {column.quantity.title}{against}",
+            )
+            for across, against in axes_with(tokens=self.tokens)
             for column in self.columns
         ]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether a codec has tokens."""
+        return any(has_tokens(result) for result, _ in self.codecs)
 
     @property
     def by_super_task(self) -> list[tuple[str, list[TextTable]]]:
@@ -80,9 +90,9 @@ class MsebView:
         return [(name or "other tasks", tables) for name, tables in found if tables]
 
 
-def rate_url(dataset: str, figure: str) -> str:
-    """Return the address of a chart against bitrate."""
-    return "/api/v1/mseb/figures/rate?" + urlencode([("figure", figure), ("dataset", dataset)])
+def rate_url(dataset: str, figure: str, across: Across) -> str:
+    """Return the address of a chart."""
+    return "/api/v1/mseb/figures/rate?" + urlencode([("figure", figure), ("dataset", dataset), *across_query(across)])
 
 
 def mseb_page(view: MsebView, page_context: PageContext) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from codec_superb.web.figures.across import across_query, axes_with, has_tokens
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.site.understanding.board import Listened, UnderstandingColumn, understanding_table
@@ -41,12 +42,22 @@ class UnderstandingView:
 
     @property
     def charts(self) -> list[tuple[str, str]]:
-        """Addresses and names of the charts against bitrate."""
+        """Addresses and names of the charts, against bitrate first."""
         address = "/api/v1/understanding/figures/rate?"
         return [
-            (address + urlencode([("figure", column.quantity.key), ("dataset", self.dataset)]), column.quantity.title)
+            (
+                address
+                + urlencode([("figure", column.quantity.key), ("dataset", self.dataset), *across_query(across)]),
+                f"{column.quantity.title}{against}",
+            )
+            for across, against in axes_with(tokens=self.tokens)
             for column in self.columns
         ]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether a codec has tokens."""
+        return any(has_tokens(result) for result, _ in self.codecs)
 
 
 def understanding_page(view: UnderstandingView, page_context: PageContext) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from codec_superb.web.figures.across import across_query, axes_with
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.text import count
@@ -68,15 +69,16 @@ class XaresView:
 
     @property
     def rates(self) -> list[tuple[str, str]]:
-        """Addresses and names of the charts against bits a second."""
-        tasks = tasks_of(self.rows)
+        """Addresses and names of the charts, against bitrate first."""
         titles = {(row.figure, row.dataset): row.quantity.title for row in self.rows}
         return [
             (
-                f"{_FIGURES}rate?" + urlencode([("reader", self.chosen), ("figure", task[0]), ("dataset", task[1])]),
-                f"{titles[task]}, {task[1]}",
+                f"{_FIGURES}rate?"
+                + urlencode([("reader", self.chosen), ("figure", key), ("dataset", name), *across_query(across)]),
+                f"{titles[key, name]}, {name}{against}",
             )
-            for task in tasks
+            for across, against in axes_with(tokens=any(row.tokens_per_s for row in self.rows))
+            for key, name in tasks_of(self.rows)
         ]
 
     @property
