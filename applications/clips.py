@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from codec_superb.applications.interface import Item, Samples
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests.clip import Clip
@@ -18,7 +21,11 @@ def item_of(clip: Clip) -> Item:
 
 def reference_at(clip: Clip, rate: int) -> Samples:
     """Return the reference of a clip as the input of a backend: mono ``(samples,)`` at ``rate`` Hz."""
-    audio, own = clip.load()
+    return reference_of(*clip.load(), rate)
+
+
+def reference_of(audio: NDArray[np.float32], own: int, rate: int) -> Samples:
+    """Return sound ``(channels, samples)`` at ``own`` Hz as the input of a backend: mono ``(samples,)`` at ``rate``."""
     return at_rate(fitting.to_mono(audio)[0], own, rate)
 
 

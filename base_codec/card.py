@@ -355,8 +355,8 @@ class Card(BaseModel):
             self.codebook_size is not None or len(self.codebook_sizes) != self.codebooks
         ):
             raise ValueError(
-                f"{self.name}: expected codebook_sizes for each of {self.codebooks} codebooks and no codebook_size, "
-                f"got {len(self.codebook_sizes)} sizes and codebook_size {self.codebook_size}"
+                f"{self.name}: expected as many codebooks as codebook_sizes and no codebook_size, got codebooks "
+                f"{self.codebooks}, {len(self.codebook_sizes)} sizes and codebook_size {self.codebook_size}"
             )
         computed = self.token_kbps
         # relative 1e-6: rates in catalogues are rounded decimals

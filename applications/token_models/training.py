@@ -42,6 +42,8 @@ class TokenTraining:
     seed: int
     random: bool = False
     """Whether the codec has untrained weights."""
+    bf16: bool = False
+    """Whether it is trained in bfloat16, on a graphics card."""
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -50,6 +52,7 @@ class TokenTraining:
             "version": VERSION, "codec": self.codec, "codec_sha256": self.codec_digest, "sizes": list(self.sizes),
             "random": self.random, "pattern": self.pattern.model_dump(), "seed": self.seed,
             "configuration": self.configuration.model_dump(mode="json"), "clips_sha256": sha256_of_clips(self.clips),
+            **({"bf16": True} if self.bf16 else {}),  # the keys of others stay what they were
         }  # fmt: skip
 
     @cached_property
@@ -103,13 +106,11 @@ class TrainedModel:
         return frozenset(self.facts["trained_on"])
 
 
-def train(
-    training: TokenTraining, on_step: loop.OnStep | None = None, *, device: str = "cpu", bf16: bool = False
-) -> None:
+def train(training: TokenTraining, on_step: loop.OnStep | None = None, *, device: str = "cpu") -> None:
     """Train a model unless that is done; errors as those of the loop. Raises MissingLabels without a training frame."""
     if not training.frames:
         raise MissingLabels(f"token model of {training.codec}: expected training clips with a frame at least, got none")
-    loop.train(_Job(training), on_step, device=device, bf16=bf16)
+    loop.train(_Job(training), on_step, device=device, bf16=training.bf16)
 
 
 def load_trained(folder: Path) -> TrainedModel:

@@ -14,12 +14,13 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.clips import reference_at
+from codec_superb.applications.clips import reference_of
 from codec_superb.applications.embed.codec_encoder import CodecCodes
 from codec_superb.applications.embed.frames_store import FramesStore, sound_key
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.base_codec import registry
 from codec_superb.data_manifests.dataset import Dataset
+from codec_superb.data_manifests.errors import AudioFileError
 
 Tokens = NDArray[np.int64]
 """Shape ``(codebooks, frames)``; entries of a codebook from 0."""
@@ -61,13 +62,11 @@ class TokenSource:
 
     def of(self, dataset: Dataset, clip_id: str) -> ClipTokens:
         """Return the tokens of a clip. Raises PredictionFailed with the reason where it has none."""
-        clip = dataset.clip(clip_id)
-        load = partial(reference_at, clip)
-        found = self._store.of(sound_key(dataset.manifest_hash, clip_id), load)
         try:
-            audio, rate = clip.load()
-        except Exception as error:
+            audio, rate = dataset.clip(clip_id).load()
+        except AudioFileError as error:
             raise PredictionFailed(str(error)) from error
+        found = self._store.of(sound_key(dataset.manifest_hash, clip_id), partial(reference_of, audio, rate))
         return ClipTokens(clip_id, tokens_of(found), audio.shape[1] / rate)
 
     def clips(

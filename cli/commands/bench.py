@@ -154,8 +154,8 @@ def command(
             if choices:
                 probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
-                    probed, applications=applications, backends=backend or (), tasks=tasks or (), judge=judge,
-                    budget=budget, device=device, overwrite=overwrite, progress=progress, executor=pool,
+                    probed, applications=applications, backends=backend or (), tasks=tasks or (), codecs=codecs,
+                    judge=judge, budget=budget, device=device, overwrite=overwrite, progress=progress, executor=pool,
                 )  # fmt: skip
     print_failures(outcomes)
     page = report or out / "report.html"

@@ -7,7 +7,7 @@ its other probes, and the reason is said.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from codec_superb.base_codec.weights import describe_weights
 from codec_superb.pipeline.probing.choice import BackendPlan, is_own, prepare_all
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.workers.progress import Progress
+from codec_superb.plugins import is_file_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,24 @@ class OwnCodecs:
 
 
 def prepare_own(
-    choices: Sequence[Choice], infos: Iterable[RunInfo], weights: Path | None, progress: Progress
+    choices: Sequence[Choice],
+    infos: Iterable[RunInfo],
+    weights: Path | None,
+    progress: Progress,
+    codecs: Sequence[str] = (),
 ) -> OwnCodecs:
     """Find the codec of each run, and say of those that are unavailable why.
 
+    ``codecs`` are those that the runs were made with, as they were named: one of a file is found by that.
     Raises ApplicationError where something else was asked of none of the runs and all are unavailable.
     """
     mine = [choice for choice in choices if is_own(choice)]
     own = OwnCodecs(tuple(choice.probe for choice in mine))
+    files = {registry.card(name).name: name for name in codecs if mine and is_file_name(name)}
     reasons: dict[str, str] = {}
     for card in {_identity(info.card): info.card for info in infos}.values() if mine else ():
         try:
-            own.plans[_identity(card)] = _plans(card, mine, weights)
+            own.plans[_identity(card)] = _plans(card, mine, weights, files)
         except (ApplicationError, CodecError) as error:
             reasons[card.name] = str(error)
             progress.message(f"{card.name}: {', '.join(own.keys)}: unavailable: {error}")
@@ -59,22 +66,21 @@ def prepare_own(
     return own
 
 
-def _plans(card: Card, choices: Sequence[Choice], weights: Path | None) -> tuple[BackendPlan, ...]:
-    bound = [replace(choice, backend=_named(choice.backend, card)) for choice in choices]
+def _plans(
+    card: Card, choices: Sequence[Choice], weights: Path | None, files: Mapping[str, str]
+) -> tuple[BackendPlan, ...]:
+    name = files.get(card.name, card.name)
+    unnamed = list(dict.fromkeys(choice.backend for choice in choices if not variant_of(choice.backend)))
+    if unnamed and name not in registry.names() and name not in files.values() and not is_live(name):
+        options = " ".join(f"--backend {spec}:path/to/file.py:NAME" for spec in unnamed)
+        raise ApplicationError(f"{card.name} is no codec of the catalogue here: name its file with {options}")
+    bound = [
+        choice if variant_of(choice.backend) else replace(choice, backend=f"{choice.backend}:{name}")
+        for choice in choices
+    ]
     for name in {variant_of(choice.backend) for choice in bound}:
         _refuse_another(card, registry.configure(name, CodecOptions(None if weights is None else str(weights)))[0])
     return tuple(_shown(plan) for plan in prepare_all(bound, weights))
-
-
-def _named(spec: str, card: Card) -> str:
-    """Return the backend with the codec behind it. Raises ApplicationError for a codec that has no name here."""
-    if variant_of(spec):
-        return spec
-    if card.name not in registry.names() and not is_live(card.name):
-        raise ApplicationError(
-            f"{card.name} is no codec of the catalogue here: name its file with --backend {spec}:path/to/file.py:NAME"
-        )
-    return f"{spec}:{card.name}"
 
 
 def _refuse_another(card: Card, own: Card) -> None:

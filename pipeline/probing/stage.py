@@ -96,6 +96,7 @@ def probe(
     applications: Sequence[str],
     backends: Sequence[str] = (),
     tasks: Sequence[Path] = (),
+    codecs: Sequence[str] = (),
     weights: Path | None = None,
     device: Device = "auto",
     workers: int | None = None,
@@ -110,6 +111,7 @@ def probe(
     Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
     ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
     ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
+    ``codecs`` are those that the runs were made with, as they were named: probes of a run's own codec find its file.
     ``judge`` names the configuration of the model that reads the answers of judged tasks.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
@@ -125,7 +127,7 @@ def probe(
     here = with_clips(groups, choices)
     asked = prepare_all([choice for choice in here if not is_own(choice)], weights)
     progress = progress or SilentProgress()
-    own = prepare_own(here, [folder.info() for folder in folders], weights, progress)
+    own = prepare_own(here, [folder.info() for folder in folders], weights, progress, codecs)
     terms = Terms(secrets.token_hex(8), overwrite, budget)
     reader = judge_of([choice.probe for choice in here], judge, weights, progress, terms)
     outcomes: dict[Path, RunOutcome] = {}

@@ -136,9 +136,10 @@ def run(asked: Asked, on_step: Callable[[TokenTraining], OnStep], say: Callable[
         for seed in asked.seeds:
             part = part_of(tokens.clips.trained, share, seed)
             training = TokenTraining(
-                asked.codec, tokens.digest, tokens.sizes, part, asked.pattern, asked.configuration, seed, tokens.random
-            )
-            train(training, on_step(training), device=asked.device, bf16=asked.bf16)
+                asked.codec, tokens.digest, tokens.sizes, part, asked.pattern, asked.configuration, seed, tokens.random,
+                asked.bf16,
+            )  # fmt: skip
+            train(training, on_step(training), device=asked.device)
             found = scored(training, tokens.clips.held_out, asked.device)
             readings.append(_reading(training, share, found))
     return TokenModelResult(

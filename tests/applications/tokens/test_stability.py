@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.audio import speech_like
-from support.codecs.checkpoints import FAMILIES, opened
+from support.codecs.checkpoints import OF_TOKENS, opened
 from support.codecs.frame_codecs import COARSE, FINE, FRAME, Levels
 from support.codecs.token_figures import check_disturbed
 
@@ -112,7 +112,7 @@ def test_the_scorer_keeps_counts_of_each_clip(known: Stability) -> None:
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(("name", "family"), FAMILIES)
-def test_every_family_of_tokens_has_an_answer_with_random_weights(name: str, family: str) -> None:
+@pytest.mark.parametrize(("name", "family"), OF_TOKENS)
+def test_every_codec_of_tokens_has_an_answer_with_random_weights(name: str, family: str) -> None:
     """Whatever the codebooks, each disturbance is counted, and the tokens are those of the codec."""
     check_disturbed(opened(name, family))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.codecs.families import random_codec, refuse_half_a_download
+from support.codecs.token_figures import check_disturbed, check_learnt
 from support.profile import amount
 
 from codec_superb.base_codec import registry
@@ -82,6 +83,13 @@ def test_the_worker_gives_what_the_package_gives_by_itself(made: Made, tmp_path:
     assert len(np.unique(payload)) > 5
     assert not np.array_equal(payload, codec.encode(noise(2.0)[:, ::-1].copy(), 16000).payload)
     assert np.array_equal(payload[0], np.load(files[1]))
+
+
+def test_its_tokens_are_disturbed_and_learnt(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every disturbance but coding what was decoded is counted, and a model trains on the tokens."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
+    check_disturbed(made[2])
+    check_learnt(made[2])
 
 
 def test_there_is_no_way_back(made: Made) -> None:

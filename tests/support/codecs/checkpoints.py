@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from codec_superb.base_codec import registry
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import open_codec
@@ -128,6 +129,12 @@ ALIKE = {
     "xcodec_wavlm_more_data": "xcodec_wavlm_mls",
 }  # fmt: skip
 """Families that differ from another one in their trained weights alone."""
+OF_TOKENS = [
+    (name, ALIKE.get(card.family, card.family))
+    for name, card in ((name, registry.card(name)) for name in registry.names())
+    if card.codebooks and not card.isolation and card.family != "lyra"
+]
+"""Every codec of tokens that runs here with random weights, and the model that serves it; Lyra's are published."""
 
 
 def save_checkpoint(family: str, folder: Path, *, marked: bool = True, seed: int = 0) -> Path:
