@@ -97,7 +97,7 @@ def _row(figure: str) -> ProbeMetric:
 
 def _head(figure: str) -> str:
     row = _row(figure)
-    return f"{row.key.removesuffix('_pct')}{' %' if row.unit else ''} {'↑' if row.higher_is_better else '↓'}"
+    return f"{row.key.removesuffix('_pct')}{' %' if row.unit == '%' else ''} {'↑' if row.higher_is_better else '↓'}"
 
 
 def _number(value: float | None, figure: str) -> str:

@@ -153,6 +153,16 @@ def test_a_codec_that_is_not_here_is_unavailable(runs: Path, pool: Executor) -> 
 
 
 @pytest.mark.usefixtures("home")
+def test_a_codec_of_a_file_is_found_as_the_runs_named_it(runs: Path, pool: Executor) -> None:
+    """The stage that made the runs says its file; without one the reason names every backend that wants it."""
+    (outcome,) = probe([runs], applications=["tokens.rate"], codecs=["opus_12k", SLOW], executor=pool)
+    assert outcome.probes["tokens_rate"].ok == CLIPS
+    both = "--backend codec-disturbed:path/to/file.py:NAME --backend codec-codes:path/to/file.py:NAME"
+    with pytest.raises(ApplicationError, match=both):
+        probe([runs], applications=["tokens"], executor=pool)
+
+
+@pytest.mark.usefixtures("home")
 def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, pool: Executor) -> None:
     """A codec of the catalogue is found by the run's name, its weights by their hash; other weights are refused."""
     folder, out = checkpoint("mimi"), tmp_path / "runs"

@@ -143,13 +143,17 @@ def test_charts_of_other_pages_take_tokens_as_an_axis(board: TestClient) -> None
         assert board.get(f"{asked}moons").status_code == 400
 
 
-@pytest.mark.sample(2, among="pages of the board in a browser")
-def test_the_page_is_drawn_and_accessible(browser: Browser, settings: Settings, database: Database) -> None:
-    """The chart has its marks, and axe-core finds no fault."""
+@pytest.mark.sample(1, among="pages without barriers")
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_page_is_drawn_and_accessible(
+    browser: Browser, settings: Settings, database: Database, width: int, scheme: str
+) -> None:
+    """The charts have their marks, nothing is wider than the window, and axe-core finds no fault."""
     make_codecs(database)
-    with running_site(settings) as site, visitor(browser, site) as page:
+    with running_site(settings) as site, visitor(browser, site, width, scheme=scheme) as page:
         page.goto("/tokens")
         page.wait_for_selector("#tokens-rate .main-svg")
         page.locator("#tokens-contents").scroll_into_view_if_needed()
         page.wait_for_selector("#tokens-contents .main-svg")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert accessibility_faults(page) == []
