@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from fastapi import FastAPI
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 from support.server.mseb import CASCADE
@@ -152,8 +152,8 @@ def test_the_page_is_drawn_and_accessible(
     make_codecs(database)
     with running_site(settings) as site, visitor(browser, site, width, scheme=scheme) as page:
         page.goto("/tokens")
-        page.wait_for_selector("#tokens-rate .main-svg")
-        page.locator("#tokens-contents").scroll_into_view_if_needed()
-        page.wait_for_selector("#tokens-contents .main-svg")
+        for chart in page.locator("[data-figure]").all():
+            chart.scroll_into_view_if_needed()
+            expect(chart).to_have_attribute("data-state", "drawn")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert accessibility_faults(page) == []
