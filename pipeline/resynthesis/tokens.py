@@ -8,7 +8,7 @@ to other audio.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -171,14 +171,15 @@ def decode_tokens(
         for row in _rows(file, table, coder.card):
             try:
                 sound = to_mono(coder.decode(_encoded(coder, row)))
-            except CodecUnusable:
+                written = out / file_name(row.clip)
+                with writing(written):
+                    write_audio(written, sound, row.sampling_rate)
+            except (PipelineError, CodecUnusable):
                 raise
-            except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
+            except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises, or FLAC of its rate
                 failed[row.clip] = f"{type(error).__name__}: {reason_of(error)}"
             else:
-                files.append(out / file_name(row.clip))
-                with writing(files[-1]):
-                    write_audio(files[-1], sound, row.sampling_rate)
+                files.append(written)
             progress.advance()
     finally:
         coder.close()
@@ -218,7 +219,8 @@ def _open(file: Path) -> tuple[Any, Card]:
         table = pq.ParquetFile(file)
         card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
     except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
-        raise PipelineError(f"{file} is no token file ({error}): expected a file of `tokens export`") from error
+        said = "it has no card of a codec" if isinstance(error, KeyError | ValidationError) else error
+        raise PipelineError(f"{file} is no token file ({said}): expected a file of `tokens export`") from error
     # equals() compares names and types, not metadata, unless asked to
     if not table.schema_arrow.equals(_schema(card)):
         raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
@@ -249,23 +251,32 @@ def _rows(file: Path, table: Any, card: Card) -> Iterator[_TokenRow]:
     """Yield the rows with tokens ``(codebooks, frames)``. Raises PipelineError for a damaged file."""
     import pyarrow as pa
 
+    seen = set[str]()
     try:
         # a row holds all tokens of a clip: one at a time keeps memory at one clip
         for batch in table.iter_batches(batch_size=1):
             for columns in batch.to_pylist():
                 row = _TokenRow(**columns)
-                yield row._replace(tokens=_tokens(row, card))
+                yield row._replace(tokens=_tokens(row, card, seen))
+                seen.add(row.clip)
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise PipelineError(f"{file} is damaged: {error}; export it again") from error
 
 
-def _tokens(row: _TokenRow, card: Card) -> NDArray[np.int32]:
+def _tokens(row: _TokenRow, card: Card, seen: Container[str]) -> NDArray[np.int32]:
     """Return tokens ``(codebooks, frames)``. Raises ValueError where they are not those of the card's codebooks."""
-    empty = any(value is None for value in row)
-    if empty or min(row.frames, row.samples, row.sampling_rate, row.channels) < 1 or row.codec != card.name:
-        columns = row._asdict() | {"tokens": ...}
-        raise ValueError(f"{row.clip}: expected a value of {card.name} in each column, got {columns}")
     sizes = card.codebook_entries or ()
+    given = row._asdict()
+    wrong = {name for name, value in given.items() if value is None}
+    wrong |= {name for name in {"frames", "samples", "sampling_rate", "channels"} - wrong if given[name] < 1}
+    wrong |= {name for name, own in (("codec", card.name), ("codebooks", len(sizes))) if given[name] != own}
+    if wrong:
+        said = ", ".join(f"{name} {given[name]!r}" for name in given if name in wrong)
+        raise ValueError(f"{row.clip}: expected a value of {card.name} in each column, got {said}")
+    if row.clip in seen:  # its sound would replace that of the first
+        raise ValueError(f"{row.clip}: expected each clip once, got it again")
+    if len(row.tokens) != len(sizes) * row.frames:
+        raise ValueError(f"{row.clip}: expected {len(sizes)} x {row.frames} tokens, got {len(row.tokens)}")
     tokens = np.array(row.tokens, dtype=np.int32).reshape(len(sizes), row.frames)
     for codebook, (found, size) in enumerate(zip(tokens, sizes, strict=True)):
         if found.size and not 0 <= found.min() <= found.max() < size:

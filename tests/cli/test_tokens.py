@@ -95,7 +95,7 @@ def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pyt
     (row,) = table.to_pylist()
     for tokens, words in (
         ([*row["tokens"][:-1], 70000], "expected tokens from 0 to "),
-        (row["tokens"][:-1], "cannot reshape array"),
+        (row["tokens"][:-1], " tokens, got "),
     ):
         changed = pa.Table.from_pylist([row | {"tokens": tokens}], schema=table.schema)
         pq.write_table(changed, file)
@@ -123,7 +123,7 @@ def test_a_row_that_no_export_writes_is_damage(
     pq.write_table(pa.Table.from_pylist([table.to_pylist()[0] | {column: value}], schema=table.schema), file)
     decode = ["tokens", "decode", str(file), "--out", str(tmp_path / "sound"), *weights]
     assert call(decode) == 2
-    assert "expected a value of encodec_24k_3bps in each column, got {'clip': " in capsys.readouterr().err
+    assert "expected a value of encodec_24k_3bps in each column, got " in capsys.readouterr().err
     pq.write_table(table.drop_columns([column]), file)
     assert call(decode) == 2
     assert "expected the columns of `tokens export`, got others" in capsys.readouterr().err
