@@ -81,6 +81,8 @@ def stability(
     """
     encoded = codec.encode(samples[None], rate)
     tokens = _tokens(codec, encoded)
+    if not tokens.shape[1]:
+        raise CodingFailed(f"the clip has {samples.size} samples at {rate} Hz: too short for one frame")
     frame = rate / codec.card.frame_rate if codec.card.frame_rate else samples.size * 1.0 / tokens.shape[1]
     counts: Counts = {}
     for key, other, later in disturbed(clip, samples, rate, frame):

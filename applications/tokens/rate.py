@@ -92,7 +92,10 @@ def rates(tokens: Mapping[str, Tokens], sizes: Sequence[int], folds: Mapping[str
 def _refuse_others(tokens: Mapping[str, Tokens], sizes: Sequence[int]) -> None:
     for clip, found in tokens.items():
         if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
-            raise ApplicationError(f"{clip}: expected tokens of codebooks of {sizes} entries, got {found.shape}")
+            raise ApplicationError(
+                f"{clip}: expected tokens of {len(sizes)} codebooks of {', '.join(map(str, sizes))} entries, counted from "
+                f"0; got those of {len(found)} codebooks, {found.min()} to {found.max()}"
+            )
 
 
 def coded_by_folds(

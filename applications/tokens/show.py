@@ -81,6 +81,8 @@ class Shown:
 
 def refuse_bytes(card: Card) -> tuple[Sequence[int], float]:
     """Return the entries of each codebook and the frame rate. Raises ApplicationError for a codec without tokens."""
+    if card.codebook_entries is not None and card.frame_rate is None:
+        raise ApplicationError(f"{card.name}: expected a card with frame_rate, the frames a second; state it")
     if card.codebook_entries is None or card.frame_rate is None:
         raise ApplicationError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
     return card.codebook_entries, card.frame_rate

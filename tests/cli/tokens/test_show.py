@@ -45,6 +45,17 @@ def test_a_folder_is_shown_for_each_codec(folder: Path, capsys: pytest.CaptureFi
     assert float(rows[0]["same.recode_2"]) == 100
 
 
+def test_a_clip_of_no_frame_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is named with the reason, and the others are shown."""
+    sound = speech_like(0.3, 16_000)
+    for name, samples in (("short", 100), ("long", sound.size)):
+        soundfile.write(tmp_path / f"{name}.wav", sound[:samples], 16_000)
+    assert call(["tokens", "show", str(tmp_path), "--codec", f"{HERE}:WholeFrames", "--json"]) == 3
+    said = capsys.readouterr()
+    assert "short.wav: CodingFailed: the clip has 100 samples at 16000 Hz: too short for one frame" in said.err
+    assert [of["clips"] for of in json.loads(said.out)] == [1]
+
+
 def test_a_file_is_a_folder_of_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The table says that no other clip taught the coder's model."""
     assert call(["tokens", "show", str(folder / "c0.wav"), "--codec", LEVELS]) == 0

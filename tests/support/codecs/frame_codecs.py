@@ -50,3 +50,17 @@ class SlowLevels(Levels):
         """Wait, then encode."""
         time.sleep(0.002)
         return super()._encode(audio)
+
+
+class WholeFrames(Levels):
+    """The same of whole frames alone: a clip that is shorter has none."""
+
+    card: ClassVar[Card] = Levels.card.model_copy(update={"name": "whole_frames"})
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Leave out the rest."""
+        return super()._encode(audio[:, : audio.shape[1] // FRAME * FRAME])
+
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        """Return silence in place of the rest."""
+        return np.pad(super()._decode(packets, channels), ((0, 0), (0, FRAME)))
