@@ -169,7 +169,8 @@ class Codec(ABC):
             return packets.bits
         if isinstance(payload, bytes) and not packets.one_step:
             return 8 * len(payload)
-        if not isinstance(payload, bytes) and card.frame_bits is not None:
+        if not isinstance(payload, bytes) and card.codebook_entries is not None:
+            self._check_tokens(payload, card.codebook_entries)
             return card.bits_of(payload.shape[1])
         raise CodingFailed(
             f"{card.name}: expected the size of its payload in bits, got none: return Packets(payload, bits=…), state "
@@ -290,6 +291,18 @@ class Codec(ABC):
         if not isinstance(made, Packets):
             remedy = "end it with `return Packets(payload)`" if made is None else "return Packets(payload)"
             raise CodingFailed(f"{self.card.name}: _encode returned {type(made).__name__}: {remedy}")
+
+    def _check_tokens(self, payload: Any, entries: Sequence[int]) -> None:
+        """Raise :class:`CodingFailed` for tokens that hold more than the bits that are counted of them."""
+        shape, kind = np.shape(payload), getattr(payload, "dtype", np.dtype(object)).kind
+        fits = kind in "iu" and len(shape) == 2 and shape[0] == len(entries)  # noqa: PLR2004 - two axes
+        if not fits or (shape[1] and ((payload.max(axis=1) >= np.array(entries)).any() or payload.min() < 0)):
+            got = f"{getattr(payload, 'dtype', type(payload).__name__)} {shape}"
+            got += f", {payload.min()} to {payload.max()}" if fits else ""
+            raise CodingFailed(
+                f"{self.card.name}: expected integer tokens ({len(entries)}, frames) of codebooks of "
+                f"{', '.join(map(str, dict.fromkeys(entries)))} entries, from 0; got {got}"
+            )
 
     def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""

@@ -93,8 +93,8 @@ def _refuse_others(tokens: Mapping[str, Tokens], sizes: Sequence[int]) -> None:
     for clip, found in tokens.items():
         if len(found) != len(sizes) or (found.max(axis=1) >= np.array(sizes)).any() or found.min() < 0:
             raise ApplicationError(
-                f"{clip}: expected tokens of {len(sizes)} codebooks of {', '.join(map(str, sizes))} entries, from 0; got "
-                f"those of {len(found)} codebooks, {found.min()} to {found.max()}"
+                f"{clip}: expected tokens of {len(sizes)} codebooks of {', '.join(map(str, sizes))} entries, got those "
+                f"of {len(found)} codebooks, {found.min()} to {found.max()}"
             )
 
 

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.codecs.cards import make_card
 from support.codecs.every_codec import Delayed, waveform_lag
+from support.codecs.frame_codecs import Levels
 from support.profile import examples
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import split_delay
-from codec_superb.base_codec.interface import Encoded
+from codec_superb.base_codec.interface import Encoded, Packets
 
 
 def noise(channels: int, samples: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -132,6 +133,21 @@ def test_encoded_knows_its_tokens() -> None:
     """A payload of bytes has no tokens; a token array has as many as entries."""
     assert Encoded(b"1", 8, 1, 16000, 1).tokens is None
     assert Encoded(np.zeros((8, 75), dtype=np.int64), 6000, 24000, 24000, 1).tokens == 600
+
+
+@pytest.mark.parametrize(
+    ("payload", "got"),
+    [
+        (np.zeros((2, 5), np.float32), r"float32 \(2, 5\)"), (np.zeros((1, 5), np.int64), r"int64 \(1, 5\)"),
+        (np.full((2, 5), 8), r"int64 \(2, 5\), 8 to 8"), (np.full((2, 5), -1), r"int64 \(2, 5\), -1 to -1"),
+    ],
+)  # fmt: skip
+def test_tokens_hold_no_more_than_is_counted(payload: Any, got: str) -> None:
+    """Bits are counted from the codebooks on the card: numbers that are no entries of them would be sent for free."""
+    codec = Levels()
+    codec._encode = lambda _audio: Packets(payload)  # type: ignore[method-assign]
+    with pytest.raises(CodingFailed, match=rf"expected integer tokens \(2, frames\) of .* 16, 5 entries.* got {got}"):
+        codec.encode(noise(1, 800), 16000)
 
 
 def test_batches_are_the_clips_one_by_one() -> None:
