@@ -54,8 +54,8 @@ def test_a_card_without_tokens_has_no_bits_of_frames() -> None:
     ("changes", "message"),
     [
         ({"codebook_size": 4096}, "no codebook_size"),
-        ({"codebooks": 4}, "for each of 4 codebooks"),
-        ({"codebooks": None}, "for each of None codebooks"),
+        ({"codebooks": 4}, "got codebooks 4, 3 sizes"),
+        ({"codebooks": None}, "got codebooks None, 3 sizes"),
         ({"nominal_kbps": 0.5}, "its tokens give 0.475"),
         ({"codebook_sizes": (0, 4096, 4096)}, "codebook_sizes"),
     ],
