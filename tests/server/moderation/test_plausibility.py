@@ -260,7 +260,9 @@ class TestApplications:
             ("tokens_lm_bits", 6.3, 6.0, ""),
             ("tokens_unigram_bits", 7.0, 6.0, "tokens_unigram_bits: 7.0 bits a token of 6.0 nominal ones"),
             (
-                "tokens_lm_bits", 5.0, 1e9,
+                "tokens_lm_bits",
+                5.0,
+                1e9,
                 "tokens_lm_bits: 1000000000 nominal bits a token, of codebooks of 64 entries",
             ),
             ("tokens_recode_5_pct", 97.0, 100.0, ""),
