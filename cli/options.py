@@ -101,6 +101,10 @@ RunnerOption = Annotated[
     ),
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many clips of each dataset.")]
+ShardOption = Annotated[
+    str | None,
+    typer.Option("--shard", metavar="I/N", help="Only this part of each run; `merge` joins all N.", show_default="all"),
+]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Compute finished results again.")]
 MetricOption = Annotated[
     list[str] | None,

@@ -19,6 +19,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     RunnerOption,
     RunsArgument,
+    ShardOption,
     TasksOption,
     WorkersOption,
     plain_path,
@@ -39,6 +40,7 @@ def command(
     judge: JudgeOption = "",
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
+    shard: ShardOption = None,
     overwrite: OverwriteOption = False,
     budget: BudgetOption = None,
     answers: Annotated[
@@ -58,6 +60,7 @@ def command(
         ultra_notes,
     )
     from codec_superb.pipeline.probing.stage import probe
+    from codec_superb.pipeline.runs.shard import Shard
     from codec_superb.pipeline.workers.runners import open_executor
 
     names = application_names(application)
@@ -70,10 +73,13 @@ def command(
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
             runs, applications=names, backends=backends, tasks=tasks or (), weights=weights, device=device,
-            overwrite=overwrite, budget=budget, judge=judge, progress=progress, executor=executor,
+            overwrite=overwrite, budget=budget, judge=judge, shard=Shard.parse(shard) if shard else None,
+            progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
-    figures = measured_metrics(outcomes)
+    if shard:
+        note("the models' answers are kept; codec-superb merge scores those of all shards together")
+    figures = [] if shard else measured_metrics(outcomes)
     if as_json:
         print_json({"runs": as_data(outcomes), "figures": metrics_as_data(figures)})
     else:

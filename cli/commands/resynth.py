@@ -24,6 +24,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     ReferenceOption,
     RunnerOption,
+    ShardOption,
     WeightsOption,
     WorkersOption,
 )
@@ -47,6 +48,7 @@ def command(
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     limit: LimitOption = None,
+    shard: ShardOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,14 +56,15 @@ def command(
     if not codec or not dataset:
         raise typer.BadParameter("name at least one --codec and one --dataset")
     from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.runs.shard import Shard
     from codec_superb.pipeline.workers.runners import open_executor
 
     options = CodecOptions(weights, dtype, compile_model, kbps)
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
             codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference),
-            device=device, options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
-            progress=progress, executor=executor,
+            device=device, options=options, batch=batch, limit=limit, shard=Shard.parse(shard) if shard else None,
+            overwrite=overwrite, category=category, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:

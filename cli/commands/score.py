@@ -16,6 +16,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     PesqOption,
     RunnerOption,
+    ShardOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
@@ -36,6 +37,7 @@ def command(
         bool, typer.Option("--fit", help="Of two folders: resample, and cut or pad by up to 0.25 s; it is noted.")
     ] = False,
     pesq_backend: PesqOption = "fast",
+    shard: ShardOption = None,
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
@@ -47,6 +49,8 @@ def command(
         raise typer.BadParameter("give either RUN… or both --reference DIR and --resynthesis DIR")
     if fit and not folders:
         raise typer.BadParameter("--fit is for --reference and --resynthesis: what a run has stored fits")
+    if shard and folders:
+        raise typer.BadParameter("--shard is for runs: two folders are scored whole")
     backends = (("pesq", str(pesq_backend)),)
     if reference is not None and resynthesis is not None:
         raise typer.Exit(
@@ -54,13 +58,15 @@ def command(
                 reference, resynthesis, metric, category, workers, runner, backends, fit=fit, as_json=as_json
             )
         )
+    from codec_superb.pipeline.runs.shard import Shard
     from codec_superb.pipeline.scoring.stage import score
     from codec_superb.pipeline.workers.runners import open_executor
 
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = score(
-            runs or [], metrics=metric, overwrite=overwrite, backends=backends, progress=progress, executor=executor
-        )
+            runs or [], metrics=metric, shard=Shard.parse(shard) if shard else None, overwrite=overwrite,
+            backends=backends, progress=progress, executor=executor,
+        )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:
         print_json(as_data(outcomes))

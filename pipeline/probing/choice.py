@@ -24,9 +24,10 @@ from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.chain import SecondPlan, identified, planned, portable, second_plan
 from codec_superb.pipeline.probing.judging import judge_of
-from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
+from codec_superb.pipeline.runs.finished import RunGroup, asked_clips
 from codec_superb.pipeline.runs.selection import select_clips
 
 DEFAULT_TRIAL_LIST = "veri_test2"
@@ -80,7 +81,7 @@ class ProbeGroup:
 
     runs: RunGroup
     items: dict[str, Item]
-    """Labels by clip id, of all clips of the runs, sorted."""
+    """Labels by clip id, of all clips of the runs, sorted; of shards, those of all shards."""
     trials: TrialList
     probes: frozenset[str]
     """Keys of the probes that apply to clips of this dataset."""
@@ -99,7 +100,8 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
     Raises MissingLabels for a dataset whose clips lack what a probe needs, RunFolderError for a run that is not
     finished or whose dataset has changed.
     """
-    runs = {tuple(selected_clips(folder, folder.info(), group.dataset)) for folder in group.folders}
+    # a shard may have none of a probe's clips: what is asked of all shards decides
+    runs = {tuple(asked_clips(folder, folder.info(), group.dataset)) for folder in group.folders}
     return ProbeGroup(group, *_examine(group.dataset, runs, choices, named=group.named))
 
 
@@ -266,7 +268,15 @@ def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:
     dataset = group.runs.dataset
     items = [item_of(dataset.clip(clip)) for clip in dataset.clip_ids()]
     mine = [item for item in items if any(item.category in row.categories for row in asked.probes)]
-    return portable(backend.train(mine, _loader(dataset, backend.rate), asked.model, device))
+    load = _loader(dataset, backend.rate) if group.runs.shard is None else _no_training
+    return portable(backend.train(mine, load, asked.model, device))
+
+
+def _no_training(clip: str) -> Samples:
+    raise PipelineError(
+        f"a model that is trained on the references of the whole dataset ({clip}, …) is trained once, not in each "
+        "shard: merge the shards of one codec and probe that run, then probe the other shards; or leave this probe out"
+    )
 
 
 def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:

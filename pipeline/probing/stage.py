@@ -41,12 +41,14 @@ from codec_superb.pipeline.probing.scoring import (
     search_settings,
 )
 from codec_superb.pipeline.probing.second_stage import SecondStageAnswers, open_second_stage
+from codec_superb.pipeline.probing.shards import note_answered, note_predicted, refuse_missing, request_of
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
 from codec_superb.pipeline.runs.folder import RunFolder, find_runs
-from codec_superb.pipeline.runs.info import Provenance, RunInfo
+from codec_superb.pipeline.runs.info import Predicted, Provenance, RunInfo
 from codec_superb.pipeline.runs.outcome import FailedClip, ProbeCounts, RunOutcome
 from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.workers.batches import Length
 from codec_superb.pipeline.workers.devices import Device
@@ -65,6 +67,8 @@ class _Call:
     progress: Progress
     terms: Terms
     judge: Judge | None = None
+    predict: bool = True
+    """Whether models are asked; otherwise what the journals have is scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class _Scoring:
     device: str
     behind: SecondStageAnswers | None
     judge: Judge | None
+    stamped: bool
 
 
 class References(NamedTuple):
@@ -103,6 +108,8 @@ def probe(
     overwrite: bool = False,
     budget: float | None = None,
     judge: str = "",
+    shard: Shard | None = None,
+    predict: bool = True,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
@@ -117,12 +124,14 @@ def probe(
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
     ``budget`` is the money that servers may cost in this call; the one that would exceed it ends the call, which can be
     resumed.
+    With ``shard`` the models answer for their shards of this number, and ``merge`` scores the answers of all shards:
+    without ``predict`` no model is asked, and no clip may lack an answer.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
     """
     choices = choose(adopt(applications, tasks), backends)
-    folders = find_runs(runs)
+    folders = find_runs(runs, shard)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     here = with_clips(groups, choices)
     asked = prepare_all([choice for choice in here if not is_own(choice)], weights)
@@ -137,15 +146,18 @@ def probe(
             stack.callback(reader.close)
         call = _Call(
             weights, device, overwrite, pool, progress,
-            terms, reader,
+            terms, reader, predict,
         )  # fmt: skip
+        request = request_of(applications, backends, tasks, weights, judge)
         for group in groups:
-            for outcome in _probe_group(group, asked, own, call):
+            for outcome in _probe_group(group, asked, own, call, request):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
-def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], own: OwnCodecs, call: _Call) -> list[RunOutcome]:
+def _probe_group(
+    group: ProbeGroup, all_asked: Sequence[BackendPlan], own: OwnCodecs, call: _Call, request: Predicted
+) -> list[RunOutcome]:
     """Probe all runs of one dataset together, model by model."""
     with ExitStack() as stack:
         stores = [ProbeStore(folder, group.runs.dataset, stack) for folder in group.runs.folders]
@@ -157,6 +169,8 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], own: OwnCo
                 for plan in of_codec:
                     if (mine := plan.only(group.probes)) is not None:
                         _ask([mine], group, its, call)
+            if group.runs.shard is not None:
+                return [note_predicted(store, request) for store in stores]
         except OSError as error:
             if (fatal := cannot_write(error, "predictions and scores")) is None:
                 raise
@@ -192,6 +206,11 @@ def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[Probe
             references = _predict_references(predictor, model, asked, group, stores, call)
             _predict_resyntheses(predictor, model, asked, group, stores, call)
             predicted.append((asked, model, references))
+    if group.runs.shard is not None:  # scored once for all shards, by `merge`
+        for asked, model, references in predicted:
+            for store in stores:
+                note_answered(store, asked, model, references.fresh, predictor.device)
+        return
     for asked, model, references in predicted:
         with ExitStack() as stack:
             behind = None
@@ -199,7 +218,9 @@ def _ask(plans: Sequence[BackendPlan], group: ProbeGroup, stores: Sequence[Probe
                 embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
                 behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
             for store in stores:
-                _finish(_Scoring(store, asked, group, model, references, predictor.device, behind, call.judge))
+                _finish(
+                    _Scoring(store, asked, group, model, references, predictor.device, behind, call.judge, call.predict)
+                )
 
 
 def _predict_references(
@@ -218,8 +239,12 @@ def _predict_references(
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
     digest = model_digest(model)
-    with open_references(group.runs.spec.manifest_hash, digest, call.progress, overwrite=call.overwrite) as known:
-        todo = [Length(seconds[item.clip], SoundPlace(item.clip)) for item in items if known.missing(item)]
+    key = (group.runs.spec.manifest_hash, digest)
+    with open_references(*key, call.progress, group.runs.shard, overwrite=call.overwrite) as known:
+        if not call.predict:
+            refuse_missing([item.clip for item in items if known.answer(item) is None], model, "references")
+        lacking = [item.clip for item in items if call.predict and known.missing(item)]
+        todo = [Length(seconds[clip], SoundPlace(clip)) for clip in lacking]
         title = f"{model.name} on references of {group.runs.dataset.name}"
         total = len(items)
         if asked.backend.remote:
@@ -260,9 +285,11 @@ def _predict_resyntheses(
     digest = model_digest(model)
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
-    total = sum(clip in wanted and bool(of.sha256) for store in stores for clip, of in store.clips.items())
+    heard = [(store, clip) for store in stores for clip, of in store.clips.items() if clip in wanted and of.sha256]
+    if not call.predict:
+        refuse_missing([clip for store, clip in heard if store.answer(clip, digest) is None], model, "resyntheses")
     codecs = stores[0].info.title if len(stores) == 1 else f"{len(stores)} codecs"
-    call.progress.start(f"{model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
+    call.progress.start(f"{model.name} on {codecs}, {group.runs.dataset.name}", len(heard), len(heard) - len(todo))
     for made in predictor.answers(todo):
         stores[made.place.run].record(made.place.clip, digest, made.answer)
         call.progress.advance()
@@ -274,7 +301,7 @@ def _resyntheses(
     """Yield the resyntheses without a prediction of the model."""
     for number, store in enumerate(stores):
         for clip, of in store.clips.items():
-            if clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
+            if call.predict and clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
                 yield Length(of.seconds, SoundPlace(clip, number, str(store.folder.audio_path(clip)), of.sha256))
 
 
@@ -309,7 +336,7 @@ def _finish(of: _Scoring) -> None:
         results.append(score_run(row, name, items, answers, model, group.trials, classes, asked.backend.entries()))
     ran = {row.key: model.name for row in asked.probes}
     # a second stage may have answered from transcripts that an earlier call made
-    ran_here = made or asked.second is not None
+    ran_here = of.stamped and (made or asked.second is not None)
     store.info = put_probes(store.folder, results, stamp("probe", of.device, ran) if ran_here else None)
 
 

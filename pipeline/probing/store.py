@@ -49,6 +49,8 @@ class ProbeStore:
         self._fresh: set[tuple[str, str]] = set()
         self.computed: set[str] = set()
         """Clips that were predicted in this call, by any model."""
+        self.models: dict[str, str] = {}
+        """Hash of the identity of the model that was asked in this call, by probe."""
         self.clips = {
             clip: _run_clip(folder, dataset, clip, rows.last(clip))
             for clip in selected_clips(folder, self.info, dataset)

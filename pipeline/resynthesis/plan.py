@@ -20,6 +20,7 @@ from codec_superb.pipeline.runs.dataset_access import DatasetSpec, refuse_output
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import codec_source, spec_hash, titled
 from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.runs.shard import Shard, clips_of_shard
 from codec_superb.pipeline.workers.devices import Device, refuse_device
 from codec_superb.pipeline.workers.progress import Progress
 
@@ -38,6 +39,8 @@ class Asked:
     tokens: bool
     device: Device
     overwrite: bool
+    shard: Shard | None = None
+    """The part of each run to do; None for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,15 @@ class Plan:
     """None for the clean run."""
     named_clips: bool = False
     """Whether ``clips`` were named one by one."""
+    shard: Shard | None = None
+    """The part of the requested clips that ``clips`` are; None for all."""
+    of_all_shards: Sequence[str] = ()
+    """The requested clips of all shards together; empty where there is one run."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The requested clips, of all shards together."""
+        return self.of_all_shards or self.clips
 
     @property
     def title(self) -> str:
@@ -75,6 +87,7 @@ def plan_runs(
     DatasetError for what cannot be run.
     """
     opened = [(str(spec), open_dataset(spec, category=asked.category)) for spec in datasets]
+    clips = {spec: _clips(dataset, spec, asked) for spec, dataset in opened}
     cards = [card_of(codec) for codec in codecs]
     check_options_apply(asked.options, cards)
     refuse_device(asked.device, cards)
@@ -93,7 +106,7 @@ def plan_runs(
     make_ready(unfinished, asked.options, asked.device, progress)
     configured = {codec: configure(codec, asked.options) for codec in codecs}
     plans = [
-        _plan(codec, configured[codec], spec, dataset, condition, asked)
+        _plan(codec, configured[codec], spec, dataset, condition, asked, clips[spec])
         for spec, dataset in opened
         for codec in codecs
         for condition in (None, *conditions)
@@ -123,29 +136,37 @@ def _refuse_encoders(cards: Sequence[Card]) -> None:
 
 
 def _folder(card: Card, condition: Condition | None, dataset: Dataset, asked: Asked) -> RunFolder:
-    return RunFolder(asked.out / f"{card.name}{suffix_of(condition)}" / dataset.name)
+    name = f"{dataset.name}{asked.shard.suffix if asked.shard else ''}"
+    return RunFolder(asked.out / f"{card.name}{suffix_of(condition)}" / name)
 
 
 def _plan(
     codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, condition: Condition | None,
-    asked: Asked,
+    asked: Asked, clips: tuple[Sequence[str], Sequence[str]],
 ) -> Plan:  # fmt: skip
     card, options = configured
-    only = None if asked.only is None else asked.only.get(spec, ())
     return Plan(
         codec,
         card,
         DatasetSpec(spec, asked.category, dataset.manifest_hash),
         dataset,
-        select_clips(dataset, asked.limit, only),
+        clips[0],
         _folder(card, condition, dataset, asked),
         spec_hash(card, dataset.manifest_hash, codec_source(codec, card), condition),
         options,
         asked.batch,
         asked.tokens and card.codebooks is not None,
         condition,
-        only is not None,
+        asked.only is not None,
+        asked.shard,
+        clips[1],
     )
+
+
+def _clips(dataset: Dataset, spec: str, asked: Asked) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the clips of the shard, and those of all shards together."""
+    selected = select_clips(dataset, asked.limit, None if asked.only is None else asked.only.get(spec, ()))
+    return (selected if asked.shard is None else clips_of_shard(dataset, selected, asked.shard)), selected
 
 
 def _refuse_twins(plans: Sequence[Plan]) -> None:

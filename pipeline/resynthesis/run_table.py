@@ -24,13 +24,14 @@ def describe(plan: Plan, before: RunInfo | None) -> RunInfo:
         title=plan.dataset.title,
         manifest_hash=plan.dataset.manifest_hash,
         clips=len(plan.dataset),
-        selected=len(plan.clips),
+        selected=len(plan.asked),
         licence=plan.dataset.licence,
         homepage=plan.dataset.homepage,
         citation=plan.dataset.citation,
         location=location_of(plan.spec.spec),
         category=plan.spec.category,
-        only=tuple(plan.clips) if plan.named_clips else None,
+        only=tuple(plan.asked) if plan.named_clips else None,
+        shard=plan.shard,
     )
     if before is None:
         return RunInfo(

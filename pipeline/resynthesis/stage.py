@@ -43,6 +43,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, chosen_device
@@ -63,6 +64,7 @@ def resynthesise(
     workers: int | None = None,
     limit: int | None = None,
     clips: Mapping[str, Collection[str]] | None = None,
+    shard: Shard | None = None,
     overwrite: bool = False,
     category: Category | None = None,
     timeout: float | None = None,
@@ -76,6 +78,7 @@ def resynthesise(
     ``batch`` is their batch size in seconds of sound, 0 for single clips; by default 60 on a CUDA device and 0 on a
     CPU. ``tokens`` also stores the tokens of token codecs. ``limit`` is a number of clips per dataset (see
     :mod:`~codec_superb.pipeline.runs.selection`); ``clips`` names them instead, by dataset as given in ``datasets``.
+    ``shard`` does one part of these clips, in ``out/<codec>/<dataset>.shard-I-of-N/``, which ``merge`` joins.
     ``timeout`` is in seconds per clip (a batch that exceeds it is split); a given ``executor`` brings its own workers
     and timeout. Failed clips become failed rows and are retried by the next call. A run whose card or dataset has
     changed is set aside and restarted; ``overwrite`` deletes it instead, changed or not.
@@ -85,7 +88,7 @@ def resynthesise(
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
         raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
-    asked = Asked(Path(out), options, batch, limit, clips, category, tokens, device, overwrite)
+    asked = Asked(Path(out), options, batch, limit, clips, category, tokens, device, overwrite, shard)
     plans = plan_runs(codecs, datasets, conditions, asked, progress)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
@@ -228,7 +231,7 @@ def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, prog
     elif plan.condition is not None and (clean := _clean_delay(plan)) is not None:
         delay = clean
     else:
-        clips = first_clips(plan.spec, plan.clips)
+        clips = first_clips(plan.spec, plan.asked)  # the same for all shards
         tasks = [LagTask(plan.codec, on.device, plan.options, plan.spec, clip) for clip in clips]
         delay, told = delay_of(plan.card, try_clips(tasks, pool))
         progress.message(told)
@@ -238,7 +241,7 @@ def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, prog
 
 def _clean_delay(plan: Plan) -> int | float | None:
     """Return the delay that the clean run beside a run under a condition found; None where there is none."""
-    clean = RunFolder(plan.folder.path.parents[1] / plan.card.name / plan.dataset.name)
+    clean = RunFolder(plan.folder.path.parents[1] / plan.card.name / plan.folder.path.name)
     if not clean.exists():
         return None
     info = clean.info()

@@ -13,6 +13,7 @@ from codec_superb.pipeline.runs.dataset_access import DatasetSpec, refuse_other_
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.runs.shard import Shard
 
 
 class RunGroup(NamedTuple):
@@ -25,6 +26,8 @@ class RunGroup(NamedTuple):
     reference: Condition | None
     """The condition of the sound that metrics compare with; None for the clean originals."""
     folders: tuple[RunFolder, ...]
+    shard: Shard | None = None
+    """Which shard of their runs the folders are; None for whole runs."""
 
 
 def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
@@ -35,13 +38,16 @@ def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
         place = info.location or info.name
         dataset = open_dataset(place, category=info.category)
         spec = DatasetSpec(place, info.category, dataset.manifest_hash)
-        yield RunGroup(spec, dataset, info.location is None, _reference(group[0]), group)
+        yield RunGroup(spec, dataset, info.location is None, _reference(group[0]), group, info.shard)
 
 
-def _dataset_key(folder: RunFolder) -> tuple[str, str, str]:
+def _dataset_key(folder: RunFolder) -> tuple[str, ...]:
     """Return the key by which runs of one dataset with the same references are grouped."""
     dataset, reference = folder.info().dataset, _reference(folder)
-    return dataset.location or dataset.name, dataset.category or "", reference.name if reference else ""
+    return (
+        dataset.location or dataset.name, dataset.category or "", reference.name if reference else "",
+        str(dataset.shard or ""),
+    )  # fmt: skip
 
 
 def _reference(folder: RunFolder) -> Condition | None:
@@ -51,10 +57,17 @@ def _reference(folder: RunFolder) -> Condition | None:
 
 
 def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:
-    """Return the clips of a finished run, sorted.
+    """Return the clips of a finished run, sorted; of a shard, those that it has.
 
     Raises RunFolderError for a run that is not finished, or whose dataset has changed.
     """
+    asked = asked_clips(folder, info, dataset)
+    # its table has them: no header of a file is read again
+    return asked if info.dataset.shard is None else [clip for clip, _ in folder.resyntheses()]
+
+
+def asked_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:
+    """Return the clips of a finished run, sorted; of a shard, those of all shards. Raises as above."""
     if info.status == "started":
         raise RunFolderError(f"the run {folder.path} is not finished; call resynth again, or import, to go on with it")
     refuse_other_state(dataset, info.dataset)

@@ -27,6 +27,7 @@ from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.journal import Journal, read_journal, read_new
+from codec_superb.pipeline.runs.shard import Shard, shard_of_folder
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
 from codec_superb.pipeline.tables import vectors as vector_table
@@ -166,6 +167,14 @@ class RunFolder:
         """Open the journal of predictions on resyntheses."""
         return Journal(self._journal_path("probe"), PredictionLine)
 
+    def has_journal(self, stage: Literal["resynth", "score", "probe"]) -> bool:
+        """Whether a stage has begun."""
+        return self._journal_path(stage).is_file()
+
+    def resynthesised(self) -> set[str]:
+        """Return the clips that have a row, also while a process adds to them."""
+        return {row.clip for row in read_journal(self._journal_path("resynth"), ResynthesisRow)}
+
     def forget(self, stage: Literal["resynth", "score"]) -> None:
         """Delete the results of a stage; for ``resynth`` those of all stages."""
         if stage == "score":
@@ -225,24 +234,56 @@ class RunFolder:
         return self._table
 
 
-def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+def find_runs(paths: Iterable[Path], shard: Shard | None = None) -> list[RunFolder]:
     """Find the runs in run folders, codec folders or whole output folders, sorted by path, each once.
 
-    Raises RunFolderError for a path without a run.
+    Shards of runs are passed over; with ``shard`` those of this number are found, and nothing else. Raises
+    RunFolderError for a path without a run.
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
-        runs = folders_with((INFO,), path)
+        shards = find_shards([path])
+        if shard is not None:
+            runs = [run.path for run in shards if run.path.name.endswith(shard.suffix)]
+        else:
+            runs = folders_with((INFO,), path)
         if not runs:
-            raise RunFolderError(f"expected a run, a codec's folder or an output folder, found no {INFO} in {path}")
+            raise RunFolderError(_nothing_in(path, shard, shards))
         found |= {folder.resolve(): RunFolder(folder) for folder in runs}
     return sorted(found.values(), key=lambda run: run.path)
 
 
-def folders_with(names: Iterable[str], root: Path) -> list[Path]:
+def _nothing_in(path: Path, shard: Shard | None, shards: Sequence[RunFolder]) -> str:
+    """Say what was expected in a folder, and what to do."""
+    if shard is not None:
+        of = f"other shards, {shards[0].path.name} the first" if shards else "no shard"
+        return f"expected shard {shard} of a run in {path}, found {of}: call resynth --shard {shard} first"
+    if shards:
+        return (
+            f"expected a whole run, found only shards in {path}: codec-superb merge joins them; "
+            "score and probe take one with --shard I/N"
+        )
+    return f"expected a run, a codec's folder or an output folder, found no {INFO} in {path}"
+
+
+def find_shards(paths: Iterable[Path]) -> list[RunFolder]:
+    """Find the shards of runs in shards, codec folders or whole output folders, sorted by path, each once."""
+    found = {
+        folder.resolve(): RunFolder(folder) for path in paths for folder in folders_with((INFO,), path, shards=True)
+    }
+    return sorted(found.values(), key=lambda run: run.path)
+
+
+def folders_with(names: Iterable[str], root: Path, *, shards: bool = False) -> list[Path]:
     """Return the folders with one of the names in them, sorted: ``root``, and those up to two levels below it.
 
-    Folders that were set aside, that is, renamed to a hidden name, are passed over.
+    Folders that were set aside, that is, renamed to a hidden name, are passed over; so are shards of runs, or, with
+    ``shards``, all else.
     """
     found = {path.parent for depth in ("", "*/", "*/*/") for name in names for path in root.glob(depth + name)}
-    return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(root).parts))
+    return sorted(
+        path
+        for path in found
+        if not any(part.startswith(".") for part in path.relative_to(root).parts)
+        and (shard_of_folder(path) is not None) == shards
+    )

@@ -17,6 +17,7 @@ from codec_superb.base_codec.live import is_live, live
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.conditions.record import Condition
+from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.plugins import file_of, is_file_name
 from codec_superb.record import Record
@@ -39,7 +40,7 @@ class DatasetInfo(Record):
     clips: int
     """Clips in the whole dataset."""
     selected: int
-    """Clips requested for this run (``--limit``)."""
+    """Clips requested for this run (``--limit``); of a shard, for all shards together."""
     licence: str
     """Licence of the dataset as a whole."""
     homepage: str | None = None
@@ -53,12 +54,16 @@ class DatasetInfo(Record):
     only: tuple[str, ...] | None = None
     """The clips, of a run of clips that were named; never packed. None for the whole dataset and for ``--limit``."""
 
+    shard: Shard | None = None
+    """Which part of the requested clips a run has (``--shard``); None for all of them."""
+
     @model_serializer(mode="wrap")
-    def _without_only(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it has nothing: an ordinary run keeps its bytes."""
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave newer fields out where they have nothing: an ordinary run keeps its bytes."""
         written: dict[str, Any] = handler(self)
-        if self.only is None:
-            written.pop("only", None)
+        for name in ("only", "shard"):
+            if getattr(self, name) is None:
+                written.pop(name, None)
         return written
 
 
@@ -174,6 +179,23 @@ def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
+class Predicted(Record):
+    """A call of ``probe`` that a shard has answered: what is scored once for all shards, when they are merged."""
+
+    applications: tuple[str, ...]
+    """As they were named."""
+    backends: tuple[str, ...] = ()
+    """Models in place of the defaults."""
+    tasks: tuple[str, ...] = ()
+    """Files and folders of tasks of one's own."""
+    weights: str | None = None
+    """Folder of models."""
+    judge: str = ""
+    """Who judges the answers of judged tasks."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Hash of the identity of the model that answered, by probe."""
+
+
 class RunInfo(Record):
     """Contents of ``run.json``."""
 
@@ -192,6 +214,8 @@ class RunInfo(Record):
     """Those of ``metrics`` that are not of the benchmark's table; their versions tell the file or the distribution."""
     probes: dict[str, ProbeInfo] = Field(default_factory=dict)
     """By probe key, of the last complete probe stage; one backend per probe."""
+    predicted: tuple[Predicted, ...] = ()
+    """Of a shard: what was asked of models, for all of its clips; it has no ``probes``."""
     codec_files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the files that a codec given as a file read until it was loaded, by path (relative to the codec's file
     where they lie below it); never packed."""
@@ -208,8 +232,8 @@ class RunInfo(Record):
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave newer fields out where they have nothing: a clean run of a classical codec keeps its bytes."""
         written: dict[str, Any] = handler(self)
-        for name in ("condition", "operations"):
-            if getattr(self, name) is None:
+        for name in ("condition", "operations", "predicted"):
+            if not getattr(self, name):
                 written.pop(name, None)
         return written
 

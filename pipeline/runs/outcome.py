@@ -40,7 +40,7 @@ class RunOutcome:
     path: Path
     codec: str
     dataset: str
-    stage: Literal["resynth", "import", "score", "probe"]
+    stage: Literal["resynth", "import", "score", "probe", "merge"]
     asked: int
     """Requested clips."""
     done: int = 0

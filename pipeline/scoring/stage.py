@@ -14,6 +14,7 @@ from codec_superb.pipeline.runs.folder import find_runs
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.scoring.store import ScoreStore
@@ -26,6 +27,7 @@ def score(
     *,
     metrics: Sequence[str] | None = None,
     workers: int | None = None,
+    shard: Shard | None = None,
     overwrite: bool = False,
     timeout: float | None = None,
     backends: Backends = (),
@@ -33,6 +35,8 @@ def score(
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
+
+    With ``shard`` their shards of this number are scored, in place of whole runs.
 
     Existing values of the same resynthesis and the same version of the metric are reused; ``overwrite`` computes all
     again. ``backends`` chooses implementations of metrics; where one does not work on this machine, the reference
@@ -44,7 +48,7 @@ def score(
     """
     chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
-    folders = find_runs(runs)
+    folders = find_runs(runs, shard)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
@@ -73,7 +77,7 @@ def _score_group(
         try:
             _work(group, stores, pool, progress, working)
             for store in stores:
-                _finish(store)
+                finish(store)
         except OSError as error:
             if (fatal := cannot_write(error, "scores")) is None:
                 raise
@@ -120,7 +124,7 @@ def _tasks(group: RunGroup, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]
             yield ScoreTask(group.spec, clip, tuple(items), reference=group.reference)
 
 
-def _finish(store: ScoreStore) -> None:
+def finish(store: ScoreStore) -> None:
     """Write the table and the run's status, unless unchanged; probes are kept while no resynthesis has changed."""
     columns, info = store.columns(), store.info
     probes = kept_probes(store.folder, info, store.resyntheses())

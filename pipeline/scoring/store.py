@@ -17,14 +17,18 @@ class ScoreStore:
     """The journals of one run, opened for scoring."""
 
     def __init__(
-        self, folder: RunFolder, asked: Sequence[Metric] | None, stack: ExitStack, *, overwrite: bool = False
-    ) -> None:
-        """Lock the run and open its journals until ``stack`` ends; ``asked`` None chooses metrics by category."""
+        self, folder: RunFolder, asked: Sequence[Metric] | None, stack: ExitStack, *, overwrite: bool = False,
+        info: RunInfo | None = None,
+    ) -> None:  # fmt: skip
+        """Lock the run and open its journals until ``stack`` ends; ``asked`` None chooses metrics by category.
+
+        ``info`` stands in for the run's own: of a run whose scores are those of its shards.
+        """
         stack.enter_context(folder.lock())
         if overwrite:
             folder.forget("score")
         self.folder = folder
-        self.info: RunInfo = folder.info()
+        self.info: RunInfo = info or folder.info()
         self._asked = None if asked is None else tuple(row.key for row in asked)
         self._table = METRICS | {row.key: row for row in asked or ()}
         """Rows that can be computed in this call, by key."""

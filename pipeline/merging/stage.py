@@ -1,0 +1,184 @@
+"""The merge stage: take over sound, rows, scores and answers of all shards, then finish each stage as one run does.
+
+Nothing is computed that a shard has computed: journals are joined, and the tables are written from them by what writes
+them for a run that was never divided. A merge that is killed goes on where it was; the shards stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.merging.identity import metric_versions, refuse_differences, refuse_other_backends
+from codec_superb.pipeline.merging.joining import join
+from codec_superb.pipeline.merging.sets import ShardSet, command_for, find_sets, lacking
+from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.probing.reference_predictions import join_references
+from codec_superb.pipeline.probing.stage import probe
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import Predicted
+from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.scoring.stage import finish
+from codec_superb.pipeline.scoring.store import ScoreStore
+from codec_superb.pipeline.workers.executor import Executor
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """Shards that are one run."""
+
+    shards: ShardSet
+    clips: list[str]
+    """Of all shards, sorted."""
+    metrics: dict[str, str]
+
+
+def merge(
+    runs: Sequence[Path],
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[RunOutcome]:
+    """Merge the shards below ``runs`` into ``out/<codec>/<dataset>/``, by default beside them.
+
+    Sound is linked where the file system can, and copied elsewhere. Dataset-level parts of probes are computed here, by
+    ``executor``. ``overwrite`` deletes what is there of another run. Raises RunFolderError, before anything is written,
+    for shards that are missing, overlap, are not complete, or differ in what makes a run what it is.
+    """
+    progress = progress or SilentProgress()
+    checked = [_check(shards) for shards in find_sets(runs, out)]
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers))
+        return [_merge(each, pool, progress, overwrite=overwrite) for each in checked]
+
+
+def _check(shards: ShardSet) -> _Checked:
+    """Raise RunFolderError unless the shards are one whole run."""
+    refuse_differences(shards)
+    refuse_other_backends(shards)
+    metrics = metric_versions(shards)
+    if reasons := list(lacking(shards)):
+        more = f"; and {len(reasons) - 1} more, see merge --check" if len(reasons) > 1 else ""
+        raise RunFolderError(f"{reasons[0]}{more}")
+    asked, dataset = shards.one.dataset, shards.open_dataset()
+    clips = select_clips(dataset, asked.selected, asked.only)
+    _refuse_gaps(shards, clips)
+    _refuse_unscored(shards)
+    return _Checked(shards, clips, metrics)
+
+
+def _refuse_gaps(shards: ShardSet, clips: Sequence[str]) -> None:
+    """Raise RunFolderError unless each clip is in one shard."""
+    home: dict[str, int] = {}
+    for index, folder in shards.folders.items():
+        for clip, _ in folder.resyntheses():
+            if (other := home.setdefault(clip, index)) != index:
+                raise RunFolderError(
+                    f"{shards.target}: expected each clip in one shard, got {clip!r} in shards {shards.shard(other)} and "
+                    f"{shards.shard(index)}: {command_for(shards, index, 'resynth')} --overwrite"
+                )
+    if odd := sorted(home.keys() ^ set(clips)):
+        where = "no shard has it" if odd[0] not in home else f"shard {shards.shard(home[odd[0]])} has it unasked"
+        raise RunFolderError(
+            f"{shards.target}: expected the {len(clips)} clips that were asked for, got {len(home)}: {odd[0]!r}, "
+            f"{where}; call {command_for(shards, home.get(odd[0], 1), 'resynth')}, and so for the other shards"
+        )
+
+
+def _refuse_unscored(shards: ShardSet) -> None:
+    """Raise RunFolderError where a shard lacks a metric that another has on clips of the same category."""
+    has = {index: _scored(folder, shards.infos[index].metrics) for index, folder in shards.folders.items()}
+    wanted: dict[str, set[str]] = {}
+    for found in has.values():
+        for category, keys in found.items():
+            wanted.setdefault(category, set()).update(keys)
+    for index, found in has.items():
+        for category, keys in found.items():
+            if lost := sorted(wanted[category] - keys):
+                raise RunFolderError(
+                    f"{shards.target}: expected {', '.join(lost)} on all clips of {category}, which shard "
+                    f"{shards.shard(index)} lacks: {command_for(shards, index, 'score')}"
+                )
+
+
+def _scored(folder: RunFolder, metrics: Iterable[str]) -> dict[str, set[str]]:
+    """Return the metrics that the clips of a shard have, by category."""
+    table = folder.table()
+    found: dict[str, set[str]] = {}
+    for category in pc.unique(table["category"]).to_pylist():
+        its = table.filter(pc.equal(table["category"], category))
+        # a clip that failed has all metrics, as failed ones
+        its = its.filter(pc.equal(its["status"], "ok"))
+        if its.num_rows:
+            found[category] = {key for key in metrics if its[f"{key}_status"].null_count == 0}
+    return found
+
+
+def _merge(of: _Checked, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
+    """Make the run, stage by stage; errors of the disk become PipelineError."""
+    folder = RunFolder(of.shards.target)
+    try:
+        with folder.lock():
+            if overwrite:
+                folder.forget("resynth")
+            joined = join(of.shards, of.clips, folder, progress)
+        _finish_scores(of, folder, changed=joined.scores)
+        for request in _requests(of.shards):
+            _finish_probes(of, folder, request, pool, progress)
+    except OSError as error:
+        if (fatal := cannot_write(error, folder.path)) is None:
+            raise
+        raise fatal from error
+    outcome = RunOutcome(
+        folder.path, of.shards.one.title, of.shards.one.dataset.name, "merge", len(of.clips), joined.clips
+    )
+    outcome.reused = len(of.clips) - joined.clips
+    for row in folder.rows():
+        if row.status == "failed":
+            outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
+    return outcome
+
+
+def _finish_scores(of: _Checked, folder: RunFolder, *, changed: bool) -> None:
+    """Write the table with the scores, as ``score`` does where nothing is left to compute."""
+    if not of.metrics:
+        return
+    custom = {key: it for info in of.shards.infos.values() for key, it in info.custom_metrics.items()}
+    with ExitStack() as stack:
+        info = folder.info()
+        kept = {"metrics": info.metrics | of.metrics, "custom_metrics": info.custom_metrics | custom}
+        if changed or not of.metrics.items() <= info.metrics.items():
+            kept["status"] = "resynthesised"
+        store = ScoreStore(folder, (), stack, info=info.model_copy(update=kept))
+        store.select(of.clips)
+        if missing := of.metrics.keys() - store.columns().keys():
+            raise RunFolderError(
+                f"{folder.path}: {', '.join(missing)}: other versions than this program has: score again"
+            )
+        finish(store)
+
+
+def _requests(shards: ShardSet) -> tuple[Predicted, ...]:
+    """Return what was asked of models; all shards with clips have the same."""
+    return max((info.predicted for info in shards.infos.values()), key=len)
+
+
+def _finish_probes(of: _Checked, folder: RunFolder, asked: Predicted, pool: Executor, progress: Progress) -> None:
+    """Score the answers of all shards together."""
+    for digest in dict.fromkeys(asked.models.values()):
+        join_references(of.shards.one.dataset.manifest_hash, digest, of.shards.count, progress)
+    probe(
+        [folder.path], applications=asked.applications, backends=asked.backends, tasks=[Path(at) for at in asked.tasks],
+        weights=None if asked.weights is None else Path(asked.weights), judge=asked.judge, predict=False,
+        progress=progress, executor=pool,
+    )  # fmt: skip

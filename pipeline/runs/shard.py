@@ -1,0 +1,103 @@
+"""Shards of a run: ``3/8`` takes the third of eight parts of its clips, which together are all of them, each once.
+
+A shard is a selection like ``--limit``: it is resynthesised, scored and probed by itself, on any machine, in a folder
+of its own beside the run that ``merge`` makes (``mini.shard-3-of-8`` beside ``mini``): no two write one file.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median_low
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from codec_superb.data_manifests import Dataset
+from codec_superb.data_manifests.audio.audio_file import read_header
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.record import Record
+
+_FOLDER = re.compile(r"(?P<of>.+)\.shard-(?P<index>[1-9]\d{0,6})-of-(?P<count>[1-9]\d{0,6})")
+_GIVEN = re.compile(r"([1-9]\d{0,6})/([1-9]\d{0,6})", re.ASCII)
+
+
+class Shard(Record):
+    """One of the parts that the clips of a run are divided into."""
+
+    index: int = Field(ge=1)
+    """Which one, from 1."""
+    count: int = Field(ge=1)
+    """How many there are."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if self.index > self.count:
+            raise ValueError(f"expected a shard of 1 to {self.count}, got {self.index}")
+        return self
+
+    def __str__(self) -> str:
+        """Return it as the command line takes it."""
+        return f"{self.index}/{self.count}"
+
+    @property
+    def suffix(self) -> str:
+        """What the name of its run folder ends with."""
+        return f".shard-{self.index}-of-{self.count}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``I/N``. Raises PipelineError."""
+        found = _GIVEN.fullmatch(text)
+        if found is None or int(found[1]) > int(found[2]):
+            raise PipelineError(f"expected a shard as I/N with I from 1 to N, such as 3/8, got {text!r}")
+        return cls(index=int(found[1]), count=int(found[2]))
+
+
+def shard_of_folder(folder: Path) -> tuple[str, Shard] | None:
+    """Return the name of the run that a folder is a shard of, and which; None for the folder of a whole run."""
+    found = _FOLDER.fullmatch(folder.name)
+    if found is None or int(found["index"]) > int(found["count"]):
+        return None
+    return found["of"], Shard(index=int(found["index"]), count=int(found["count"]))
+
+
+def clips_of_shard(dataset: Dataset, clips: Iterable[str], shard: Shard) -> list[str]:
+    """Return the sorted ids of those of ``clips`` that belong to a shard."""
+    return divided_by_length(dataset, clips, shard.count)[shard.index - 1]
+
+
+def divided_by_length(dataset: Dataset, clips: Iterable[str], count: int) -> list[list[str]]:
+    """Return the clips of each of ``count`` shards, by their length in their files' headers.
+
+    A file whose header says nothing counts as one of median length.
+    """
+    lengths = {clip: _microseconds(dataset.clip(clip).path) for clip in clips}
+    usual = median_low([length for length in lengths.values() if length] or [1])
+    return divided({clip: length or usual for clip, length in lengths.items()}, count)
+
+
+def divided(lengths: Mapping[str, int], count: int) -> list[list[str]]:
+    """Divide clips, with their lengths, into ``count`` sorted lists whose sums differ by the longest clip at most.
+
+    The longest clip that is left goes to the shard with the least sound (Graham, "Bounds on multiprocessing timing
+    anomalies", 1969), then the one with the fewest clips; equals go by their ids, so that the order of ``lengths`` does
+    not matter. Lengths are whole numbers: their sums are the same on every machine.
+    """
+    shards: Sequence[list[str]] = [[] for _ in range(count)]
+    heap = [(0, 0, number) for number in range(count)]
+    for clip in sorted(lengths, key=lambda clip: (-lengths[clip], clip)):
+        sound, clips, number = heap[0]
+        heapq.heapreplace(heap, (sound + lengths[clip], clips + 1, number))
+        shards[number].append(clip)
+    return [sorted(clips) for clips in shards]
+
+
+def _microseconds(path: Path) -> int:
+    try:
+        header = read_header(path)
+    except OSError:
+        return 0
+    return round(header[1] * 1_000_000 / header[0]) if header else 0
