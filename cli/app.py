@@ -69,7 +69,6 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     score,
     import_,
     probe,
-    merge,
     report,
     compare,
     cite,
@@ -84,6 +83,7 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     check_task,
     conditions,
     precision,
+    merge,
     doctor,
 ):
     app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"))(module.command)

@@ -84,8 +84,8 @@ def _refuse_gaps(shards: ShardSet, clips: Sequence[str]) -> None:
         for clip, _ in folder.resyntheses():
             if (other := home.setdefault(clip, index)) != index:
                 raise RunFolderError(
-                    f"{shards.target}: expected each clip in one shard, got {clip!r} in shards {shards.shard(other)} and "
-                    f"{shards.shard(index)}: {command_for(shards, index, 'resynth')} --overwrite"
+                    f"{shards.target}: expected each clip in one shard, got {clip!r} in shards {shards.shard(other)} "
+                    f"and {shards.shard(index)}: {command_for(shards, index, 'resynth')} --overwrite"
                 )
     if odd := sorted(home.keys() ^ set(clips)):
         where = "no shard has it" if odd[0] not in home else f"shard {shards.shard(home[odd[0]])} has it unasked"
