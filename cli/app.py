@@ -30,6 +30,7 @@ from codec_superb.cli.commands import (
     resynth,
     score,
     serve,
+    slurm,
     submit,
     tasks,
     tokens,
@@ -83,10 +84,14 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     check_task,
     conditions,
     precision,
+    slurm,
     merge,
     doctor,
 ):
-    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"))(module.command)
+    rest = {"allow_interspersed_args": False} if module is slurm else {}  # a stage's options are not its own
+    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"), context_settings=rest)(
+        module.command
+    )
 
 
 def _version(value: bool) -> None:

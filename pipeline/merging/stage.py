@@ -178,7 +178,7 @@ def _finish_probes(of: _Checked, folder: RunFolder, asked: Predicted, pool: Exec
     for digest in dict.fromkeys(asked.models.values()):
         join_references(of.shards.one.dataset.manifest_hash, digest, of.shards.count, progress)
     probe(
-        [folder.path], applications=asked.applications, backends=asked.backends, tasks=[Path(at) for at in asked.tasks],
-        weights=None if asked.weights is None else Path(asked.weights), judge=asked.judge, predict=False,
+        [folder.path], applications=asked.applications, tasks=[Path(at) for at in asked.tasks], answered=asked,
+        weights=None if asked.weights is None else Path(asked.weights), judge=asked.judge,
         progress=progress, executor=pool,
     )  # fmt: skip

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from codec_superb.applications.catalogue import Choice, choose
 from codec_superb.applications.interface import Model
+from codec_superb.applications.plugged import adopt
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import BackendPlan
 from codec_superb.pipeline.probing.predictions import Failure, model_digest
@@ -20,16 +22,26 @@ from codec_superb.pipeline.runs.provenance import stamp, supersede
 
 
 def request_of(
-    applications: Sequence[str], backends: Sequence[str], tasks: Sequence[Path], weights: Path | None, judge: str
+    applications: Sequence[str], choices: Sequence[Choice], tasks: Sequence[Path], weights: Path | None, judge: str
 ) -> Predicted:
-    """Return what a call asks, so that it can be asked again of all shards together."""
+    """Return what a call asks, so that the answers of all shards can be scored."""
     return Predicted(
         applications=tuple(applications),
-        backends=tuple(backends),
+        backends={choice.probe: choice.backend for choice in choices},
         tasks=tuple(str(path.absolute()) for path in tasks),
         weights=None if weights is None else str(weights.absolute()),
         judge=judge,
     )
+
+
+def choices_of(
+    applications: Sequence[str], tasks: Sequence[Path], backends: Sequence[str], answered: Predicted | None
+) -> tuple[Choice, ...]:
+    """Return which probes run with which backends: those that shards have answered, where ``answered`` is given."""
+    names = adopt(applications, tasks)
+    if answered is None:
+        return choose(names, backends)
+    return tuple(Choice(key, backend) for key, backend in answered.backends.items() if key in answered.models)
 
 
 def note_answered(store: ProbeStore, asked: BackendPlan, model: Model, fresh: Collection[str], device: str) -> None:
@@ -48,7 +60,7 @@ def note_predicted(store: ProbeStore, request: Predicted) -> RunOutcome:
     """Write down that a shard's clips have their answers; a later call about the same probes replaces it."""
     new = request.model_copy(update={"models": store.models})
     kept = tuple(of for of in store.info.predicted if not of.models.keys() <= new.models.keys())
-    info = store.info.model_copy(update={"predicted": (*kept, new)})
+    info = store.info.model_copy(update={"predicted": (*kept, new) if new.models else kept})
     if info != store.folder.info():
         store.folder.write_info(info)
     lost = [FailedClip(clip, "resynth", of.failure) for clip, of in store.clips.items() if of.failure]

@@ -10,9 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model, Terms
-from codec_superb.applications.plugged import adopt
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.text.nearest import Search
 from codec_superb.pipeline.output_file import cannot_write
@@ -41,7 +39,7 @@ from codec_superb.pipeline.probing.scoring import (
     search_settings,
 )
 from codec_superb.pipeline.probing.second_stage import SecondStageAnswers, open_second_stage
-from codec_superb.pipeline.probing.shards import note_answered, note_predicted, refuse_missing, request_of
+from codec_superb.pipeline.probing.shards import choices_of, note_answered, note_predicted, refuse_missing, request_of
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
 from codec_superb.pipeline.runs.folder import RunFolder, find_runs
@@ -109,7 +107,7 @@ def probe(
     budget: float | None = None,
     judge: str = "",
     shard: Shard | None = None,
-    predict: bool = True,
+    answered: Predicted | None = None,
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
@@ -124,13 +122,13 @@ def probe(
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
     ``budget`` is the money that servers may cost in this call; the one that would exceed it ends the call, which can be
     resumed.
-    With ``shard`` the models answer for their shards of this number, and ``merge`` scores the answers of all shards:
-    without ``predict`` no model is asked, and no clip may lack an answer.
+    With ``shard`` the models answer for their shards of this number, and ``merge`` scores the answers of all shards
+    (``answered``): then no model is asked, and no clip may lack an answer.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
     """
-    choices = choose(adopt(applications, tasks), backends)
+    choices = choices_of(applications, tasks, backends, answered)
     folders = find_runs(runs, shard)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     here = with_clips(groups, choices)
@@ -144,11 +142,8 @@ def probe(
         pool = executor or stack.enter_context(Executor(workers))
         if reader is not None:
             stack.callback(reader.close)
-        call = _Call(
-            weights, device, overwrite, pool, progress,
-            terms, reader, predict,
-        )  # fmt: skip
-        request = request_of(applications, backends, tasks, weights, judge)
+        call = _Call(weights, device, overwrite, pool, progress, terms, reader, answered is None)
+        request = request_of(applications, choices, tasks, weights, judge)
         for group in groups:
             for outcome in _probe_group(group, asked, own, call, request):
                 outcomes[outcome.path] = outcome

@@ -184,8 +184,8 @@ class Predicted(Record):
 
     applications: tuple[str, ...]
     """As they were named."""
-    backends: tuple[str, ...] = ()
-    """Models in place of the defaults."""
+    backends: dict[str, str]
+    """Which backend was chosen for each probe."""
     tasks: tuple[str, ...] = ()
     """Files and folders of tasks of one's own."""
     weights: str | None = None
