@@ -88,10 +88,9 @@ for module in (  # as a user meets them: all in one, its steps, what is made of 
     merge,
     doctor,
 ):
-    rest = {"allow_interspersed_args": False} if module is slurm else {}  # a stage's options are not its own
-    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-"), context_settings=rest)(
-        module.command
-    )
+    name = module.__name__.rsplit(".", 1)[-1].rstrip("_").replace("_", "-")
+    # the options of a stage that `slurm` is given are not its own
+    app.command(name=name, context_settings={"allow_interspersed_args": module is not slurm})(module.command)
 
 
 def _version(value: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 WARNED_S = 120
-"""Seconds before its time limit at which a task goes back to the queue; Slurm sends signals up to 60 s late (sbatch)."""
+"""Seconds before its time limit at which a task goes back to the queue; Slurm may be 60 s late (sbatch(1))."""
 RESTARTS = 50
 """A task that has been started so often is given up: none of its clips fits into its time."""
 

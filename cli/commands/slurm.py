@@ -35,7 +35,7 @@ def command(
     logs: Annotated[Path, typer.Option("--logs", help="Folder of the tasks' logs; it is made now.")] = Path("logs"),
     as_json: JsonOption = False,
 ) -> None:
-    """Print a batch script for Slurm: an array of tasks, each of which does a shard; save it, and submit it by sbatch."""
+    """Print a batch script for Slurm, an array of tasks of which each does a shard: save it, submit it by sbatch."""
     from codec_superb.cli.batch_script import Resources, batch_script, words_of_task
     from codec_superb.pipeline.output_file import make_folder
 
@@ -53,7 +53,7 @@ def command(
 
 
 def _refuse_faulty(context: typer.Context, name: str, words: list[str]) -> None:
-    """Refuse what the stage would refuse, before it stands in a queue, and what a task that is restarted cannot have."""
+    """Refuse what the stage would refuse, before it stands in a queue, and what a restarted task cannot have."""
     from codec_superb.cli.arguments import repeat_option_names
 
     assert context.parent is not None
