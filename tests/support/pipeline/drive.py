@@ -63,10 +63,12 @@ def main(order: dict[str, Any]) -> int:
         if order["stage"] == "resynth":
             from codec_superb.pipeline.conditions.record import parse_condition
             from codec_superb.pipeline.resynthesis.stage import resynthesise
+            from codec_superb.pipeline.runs.shard import Shard
 
             outcomes = resynthesise(
                 order["codecs"], order["datasets"], out=out, workers=workers, batch=order.get("batch"),
                 conditions=[parse_condition(name) for name in order.get("conditions", ())], progress=_Announcing(),
+                shard=Shard.parse(order["shard"]) if "shard" in order else None,
             )  # fmt: skip
         elif order["stage"] == "probe":
             from support.pipeline.probe import install
@@ -79,6 +81,10 @@ def main(order: dict[str, Any]) -> int:
                 tasks=[Path(place) for place in order.get("tasks", ())], budget=order.get("budget"),
                 progress=_Announcing(),
             )  # fmt: skip
+        elif order["stage"] == "merge":
+            from codec_superb.pipeline.merging.stage import merge
+
+            outcomes = merge([out], workers=workers, progress=_Announcing())
         elif order["stage"] == "embed":
             from support.pipeline.text_encoders import embed
 
