@@ -69,3 +69,22 @@ def _refuse_faulty(context: typer.Context, name: str, words: list[str]) -> None:
         raise typer.BadParameter("leave --overwrite out: a task that is restarted would begin anew each time")
     if "-" in words:
         raise typer.BadParameter("a task has no standard input: name a list of files (NAME.txt) in place of -")
+    _refuse_unknown(name, found.params)
+
+
+def _refuse_unknown(stage: str, given: dict[str, Any]) -> None:
+    """Refuse names of codecs, metrics and applications that do not exist."""
+    if stage == "resynth":
+        from codec_superb.cli.selection import codec_names
+
+        codec_names(given["codec"])
+    elif stage == "score" and given["metric"]:
+        from codec_superb.metrics.plugged import find_metrics
+
+        find_metrics(given["metric"])
+    elif stage == "probe":
+        from codec_superb.applications.catalogue import choose
+        from codec_superb.applications.plugged import adopt
+        from codec_superb.cli.selection import application_names
+
+        choose(adopt(application_names(given["application"]), given["tasks"] or ()), given["backend"] or ())

@@ -154,8 +154,15 @@ def command_for(of: ShardSet, index: int, stage: str) -> str:
             return shlex.join([_PROGRAM, *words])
     card, dataset, out = of.one.card.name, of.one.dataset, str(of.target.parent.parent)
     asked = ["--codec", card, "--dataset", dataset.location or dataset.name, "--out", out]
-    words = asked if name == "resynth" else [str(of.target.parent), *(["--application", key] if key else [])]
-    return shlex.join([_PROGRAM, name, *words, "--shard", str(of.shard(index))])
+    if name == "resynth":
+        return shlex.join([_PROGRAM, name, *asked, "--shard", str(of.shard(index))])
+    return later_command(of, index, name, *(["--application", key] if key else []))
+
+
+def later_command(of: ShardSet, index: int, stage: str, *options: str) -> str:
+    """Return the command of a later stage on one shard."""
+    place = next(iter(of.folders.values())).path.parent
+    return shlex.join([_PROGRAM, stage, str(place), *options, "--shard", str(of.shard(index))])
 
 
 def _with_shard(stamp: Provenance, shard: Shard) -> list[str]:

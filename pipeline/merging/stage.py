@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.merging.identity import metric_versions, refuse_differences, refuse_other_backends
 from codec_superb.pipeline.merging.joining import join
-from codec_superb.pipeline.merging.sets import ShardSet, command_for, find_sets, lacking
+from codec_superb.pipeline.merging.sets import ShardSet, command_for, find_sets, lacking, later_command
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.reference_predictions import join_references
 from codec_superb.pipeline.probing.stage import probe
@@ -107,7 +107,7 @@ def _refuse_unscored(shards: ShardSet) -> None:
             if lost := sorted(wanted[category] - keys):
                 raise RunFolderError(
                     f"{shards.target}: expected {', '.join(lost)} on all clips of {category}, which shard "
-                    f"{shards.shard(index)} lacks: {command_for(shards, index, 'score')}"
+                    f"{shards.shard(index)} lacks: {later_command(shards, index, 'score', '--metric', *lost)}"
                 )
 
 

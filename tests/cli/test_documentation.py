@@ -34,7 +34,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "datasets check", "datasets export", "datasets make", "resynth", "import",
         "score", "probe", "applications", "check-task", "pack", "check", "check-judge", "report", "compare", "bench",
         "cite",
-        "precision", "doctor", "serve", "submit", "tokens export", "tokens decode", "tokens show", "tokens lm",
+        "precision", "merge", "slurm", "doctor", "serve", "submit", "tokens export", "tokens decode", "tokens show", "tokens lm",
         "tasks convert",
         "tasks import",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",

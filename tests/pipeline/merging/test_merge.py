@@ -19,6 +19,7 @@ from support.codecs.checkpoints import checkpoint
 from support.pipeline.killing import finish, killed
 from support.pipeline.probe import ENTRIES
 from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import speech_folder
 from support.profile import amount
 
 from codec_superb.applications import catalogue
@@ -119,28 +120,29 @@ def test_a_merged_run_is_that_of_one_machine_bit_for_bit(
 ) -> None:
     """A transform codec and a neural one with tokens, clean and in noise, scored, and probed across clips."""
     order = {"options": CodecOptions(weights=str(checkpoint("mimi"))), "tokens": True, "executor": pool}
-    noisy = {"conditions": [parse_condition("noise:white:10")]}
+    noisy = [parse_condition("noise:white:10")]
     asked: list[dict[str, Any]] = [
         {"applications": ["asv", "quality"], "backends": ["voices", "levels"]},
         {"applications": ["tokens.rate"], "weights": checkpoint("mimi")},
     ]
     one, runs = tmp_path / "one", tmp_path / "shards"
-    for out, part in [(one, None), *((runs, shard) for shard in shards())]:
+    for out, part in [(one, None), *((runs, shard) for shard in shards(2))]:
         # what models said about references is no help to the shards
         monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / f"home {out.name}"))
-        resynthesise(["mimi_8cb", "opus_12k"], [str(data)], out=out, shard=part, **order, **noisy)
+        resynthesise(["mimi_8cb"], [str(data)], out=out, shard=part, **order)
+        resynthesise(["opus_12k"], [str(data)], out=out, shard=part, executor=pool, conditions=noisy)
         score([out], metrics=["si_sdr", "sdr"], shard=part, executor=pool)
         for question in asked:
             probe([out], shard=part, executor=pool, **question)
     outcomes = merge([runs], executor=pool)
-    assert [(of.asked, of.done, len(of.failed)) for of in outcomes] == [(CLIPS, CLIPS, 1)] * 4
-    for codec in ("mimi_8cb", "mimi_8cb@noise_white_10", "opus_12k", "opus_12k@noise_white_10"):
+    assert [(of.asked, of.done, len(of.failed)) for of in outcomes] == [(CLIPS, CLIPS, 1)] * 3
+    for codec in ("mimi_8cb", "opus_12k", "opus_12k@noise_white_10"):
         assert_same_runs(one / codec / "data", runs / codec / "data")
     probes = RunFolder(runs / "mimi_8cb" / "data").info().probes
     assert {"asv", "sim", "dnsmos", "tokens_rate"} <= probes.keys()
     assert len(list((runs / "mimi_8cb" / "data" / "tokens").iterdir())) == CLIPS - 1
     again = merge([runs], executor=pool)
-    assert [(of.done, of.reused) for of in again] == [(0, CLIPS)] * 4
+    assert [(of.done, of.reused) for of in again] == [(0, CLIPS)] * 3
     assert_same_runs(one / "mimi_8cb" / "data", runs / "mimi_8cb" / "data")
     assert packed(one / "opus_12k", tmp_path / "one.zip") == packed(runs / "opus_12k", tmp_path / "merged.zip")
 
@@ -213,12 +215,7 @@ def test_a_missing_shard_is_named_with_its_command(runs: Path, data: Path, pool:
     with pytest.raises(RunFolderError, match=r"shard 2/3 has no complete score: codec-superb score .* --shard 2/3$"):
         merge([runs])
     score([runs], metrics=["sdr"], shard=Shard.parse("2/3"), executor=pool)
-    with pytest.raises(RunFolderError, match=r"expected si_sdr on all clips of speech, which shard 2/3 lacks: codec-"):
-        merge([runs])
-    score([runs], metrics=["si_sdr"], shard=Shard.parse("2/3"), executor=pool)
-    with pytest.raises(
-        RunFolderError, match=r"expected sdr on all clips of speech, which shard 1/3 lacks: codec-superb"
-    ):
+    with pytest.raises(RunFolderError, match=r"expected sdr on .* shard 1/3 lacks: codec-superb score .* --metric sdr"):
         merge([runs])
 
 
@@ -250,7 +247,7 @@ def test_a_clip_in_two_shards_or_in_none_is_refused(runs: Path) -> None:
         merge([runs])
     pq.write_table(pq.read_table(third / "clips.parquet").slice(0, 0), third / "clips.parquet")
     with pytest.raises(
-        RunFolderError, match=r"expected the 7 clips that were asked for, got 5: 'c.*', no shard has it"
+        RunFolderError, match=r"expected the 7 clips that were asked for, got \d: 'c.*', no shard has it"
     ):
         merge([runs])
     third.rename(second.with_name("data.shard-4-of-4"))
@@ -317,8 +314,9 @@ def test_answers_that_the_merging_machine_does_not_have_are_asked_for(
 
 
 @pytest.mark.sample(1, among="stages killed")
-def test_shards_and_their_merge_may_be_killed_at_any_moment(tmp_path: Path, data: Path, pool: Executor) -> None:
+def test_shards_and_their_merge_may_be_killed_at_any_moment(tmp_path: Path, pool: Executor) -> None:
     """A task that is killed and started again, and a merge that is, end with the run of one machine."""
+    data = speech_folder(tmp_path / "data", 12)
     moments, kills = random.Random(11), 0
     order = {"codecs": [SLOW], "datasets": [str(data)], "out": str(tmp_path / "runs")}
     while kills < amount(2, 20):
