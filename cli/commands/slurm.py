@@ -36,7 +36,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Print a batch script for Slurm, an array of tasks of which each does a shard: save it, submit it by sbatch."""
-    from codec_superb.cli.batch_script import Resources, batch_script, words_of_task
+    from codec_superb.cli.arrays.script import Resources, batch_script, words_of_task
     from codec_superb.pipeline.output_file import make_folder
 
     name, *words = stage

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import soundfile
 from support.audio import speech_like
+from support.codecs import frame_codecs
 from support.codecs.checkpoints import checkpoint
 from support.pipeline.killing import finish, killed
 from support.pipeline.probe import ENTRIES
@@ -36,7 +37,7 @@ from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.workers.executor import Executor
 
-PLAIN, SLOW = f"{HERE}:Plain", f"{HERE}:Slow"
+PLAIN, SLOW, LEVELS = f"{HERE}:Plain", f"{HERE}:Slow", f"{frame_codecs.HERE}:Levels"
 CLIPS, COUNT = 7, 3
 TIMES = ("encode_s", "decode_s")
 APART = {"command", "started"}
@@ -44,8 +45,8 @@ APART = {"command", "started"}
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Executor]:
-    """Start workers once for all tests."""
-    with Executor(2) as executor:
+    """Start a worker once for all tests; it imports torch."""
+    with Executor(1) as executor:
         yield executor
 
 
@@ -123,7 +124,7 @@ def test_a_merged_run_is_that_of_one_machine_bit_for_bit(
     noisy = [parse_condition("noise:white:10")]
     asked: list[dict[str, Any]] = [
         {"applications": ["asv", "quality"], "backends": ["voices", "levels"]},
-        {"applications": ["tokens.rate"], "weights": checkpoint("mimi")},
+        {"applications": ["tokens.rate"], "backends": [f"codec-codes:{LEVELS}"]},
     ]
     one, runs = tmp_path / "one", tmp_path / "shards"
     for out, part in [(one, None), *((runs, shard) for shard in shards(2))]:
@@ -131,18 +132,19 @@ def test_a_merged_run_is_that_of_one_machine_bit_for_bit(
         monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / f"home {out.name}"))
         resynthesise(["mimi_8cb"], [str(data)], out=out, shard=part, **order)
         resynthesise(["opus_12k"], [str(data)], out=out, shard=part, executor=pool, conditions=noisy)
+        resynthesise([LEVELS], [str(data)], out=out, shard=part, executor=pool)
         score([out], metrics=["si_sdr", "sdr"], shard=part, executor=pool)
-        for question in asked:
-            probe([out], shard=part, executor=pool, **question)
+        for codecs, question in zip([out, out / "levels"], asked, strict=True):
+            probe([codecs], shard=part, executor=pool, **question)
     outcomes = merge([runs], executor=pool)
-    assert [(of.asked, of.done, len(of.failed)) for of in outcomes] == [(CLIPS, CLIPS, 1)] * 3
-    for codec in ("mimi_8cb", "opus_12k", "opus_12k@noise_white_10"):
+    assert [(of.asked, of.done, len(of.failed)) for of in outcomes] == [(CLIPS, CLIPS, 1)] * 4
+    for codec in ("levels", "mimi_8cb", "opus_12k", "opus_12k@noise_white_10"):
         assert_same_runs(one / codec / "data", runs / codec / "data")
-    probes = RunFolder(runs / "mimi_8cb" / "data").info().probes
+    probes = RunFolder(runs / "levels" / "data").info().probes
     assert {"asv", "sim", "dnsmos", "tokens_rate"} <= probes.keys()
     assert len(list((runs / "mimi_8cb" / "data" / "tokens").iterdir())) == CLIPS - 1
     again = merge([runs], executor=pool)
-    assert [(of.done, of.reused) for of in again] == [(0, CLIPS)] * 3
+    assert [(of.done, of.reused) for of in again] == [(0, CLIPS)] * 4
     assert_same_runs(one / "mimi_8cb" / "data", runs / "mimi_8cb" / "data")
     assert packed(one / "opus_12k", tmp_path / "one.zip") == packed(runs / "opus_12k", tmp_path / "merged.zip")
 

@@ -1,0 +1,1 @@
+"""Batch scripts of arrays of tasks, for clusters."""
