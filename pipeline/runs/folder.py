@@ -242,13 +242,11 @@ def find_runs(paths: Iterable[Path], shard: Shard | None = None) -> list[RunFold
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
-        shards = find_shards([path])
+        runs = folders_with((INFO,), path, shards=shard is not None)
         if shard is not None:
-            runs = [run.path for run in shards if run.path.name.endswith(shard.suffix)]
-        else:
-            runs = folders_with((INFO,), path)
+            runs = [run for run in runs if run.name.endswith(shard.suffix)]
         if not runs:
-            raise RunFolderError(_nothing_in(path, shard, shards))
+            raise RunFolderError(_nothing_in(path, shard, find_shards([path])))
         found |= {folder.resolve(): RunFolder(folder) for folder in runs}
     return sorted(found.values(), key=lambda run: run.path)
 

@@ -75,9 +75,7 @@ def test_what_takes_runs_passes_over_shards(tmp_path: Path) -> None:
     for name in ("mini.shard-1-of-2", "mini.shard-2-of-2"):
         (tmp_path / "opus" / name).mkdir(parents=True)
         (tmp_path / "opus" / name / "run.json").touch()
-    with pytest.raises(
-        RunFolderError, match=r"expected a whole run, found only shards in .*: codec-superb merge j"
-    ):
+    with pytest.raises(RunFolderError, match=r"expected a whole run, found only shards in .*: codec-superb merge j"):
         find_runs([tmp_path])
     with pytest.raises(RunFolderError, match="expected a whole run, found only shards"):
         find_runs([tmp_path / "opus" / "mini.shard-1-of-2"])
