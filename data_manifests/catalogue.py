@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ GROUP = "codec_superb.datasets"
 
 def manifest_names() -> list[str]:
     """Return the names of the benchmark's own manifests, sorted; reads no manifest."""
-    return sorted(path.stem for path in MANIFESTS.glob("*.yaml"))
+    return list(_own())
 
 
 def list_manifests() -> list[Manifest]:
@@ -74,8 +75,9 @@ def load_manifest(name: str) -> Manifest:
     )
 
 
-def _own() -> dict[str, str]:
-    return {name: str(MANIFESTS / f"{name}.yaml") for name in manifest_names()}
+@functools.cache  # looked up several times for each name; reading the folder takes a millisecond
+def _own() -> Mapping[str, str]:
+    return {path.stem: str(path) for path in sorted(MANIFESTS.glob("*.yaml"), key=lambda path: path.stem)}
 
 
 def _file(spec: str) -> Path | None:
@@ -113,7 +115,7 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=1024)  # more than there are: going through a list of more than fit would read all again
 def _read(path: Path, _mtime_ns: int) -> Manifest:
     return read_manifest(path)
 
