@@ -1,19 +1,24 @@
-"""Worker processes that outlive the executor that started them, so that not every test waits for their imports.
+"""Worker processes that outlive the executor that started them, and others that are forked: few tests wait for imports.
 
 A worker serves many codecs and stages in one command as it is; here it serves the next command too, as long as that
-command would have started one with the same environment, working folder and import path.
+command would have started one with the same environment, working folder and import path. Where it would not, a process
+that has imported what workers import forks one.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from multiprocessing.connection import Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from support.worker_forks import ForkServer
 
 from codec_superb.pipeline.workers import executor
 
@@ -45,6 +50,13 @@ class WarmWorkers:
             patch.setattr(executor.Executor, "close", close)
             yield
         self.end()
+        if "forks" in vars(self):
+            self.forks.end()
+
+    @cached_property
+    def forks(self) -> ForkServer:
+        """The process that forks workers, started when the first is needed."""
+        return ForkServer()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -55,12 +67,20 @@ class WarmWorkers:
         self.limit = KEPT
 
     def start(self) -> executor._Worker:
-        """Give an idle worker that was started in circumstances like the present ones, else start one."""
+        """Give an idle worker that was started in circumstances like the present ones, else fork one."""
         for entry in reversed(self.idle):
             if entry[0] == circumstances() and entry[1].process.poll() is None:
                 self.idle.remove(entry)
                 return entry[1]
-        return self._start()
+        return self._forked() if self.limit else self._start()
+
+    def _forked(self) -> executor._Worker:
+        mine, its = Pipe()
+        log = tempfile.TemporaryFile()
+        process = self.forks.fork(its.fileno(), log.fileno())
+        its.close()
+        mine.send(sys.path)
+        return executor._Worker(cast("Any", process), mine, log)
 
     def keep(self, pool: executor.Executor) -> None:
         """Take the idle workers of a pool that closes; the oldest ones beyond ``KEPT`` end."""
