@@ -15,6 +15,9 @@ INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 # Some images forbid bytecode: each of hundreds of processes would then compile every module it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The files with tests of a marker: reading all others takes twenty seconds.
+MARKED = $$(grep -rl 'mark[.]$(1)' tests --include='test_*.py')
+
 .PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf gpu serve clean help chromium postgres libraries
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
@@ -34,15 +37,15 @@ test-all: export CODEC_SUPERB_TESTS := all
 test-all: demo test test-slow test-isolated test-pesq ## everything in its long form, hours; test-repositories is apart
 
 test-slow: $(TEST_VENV)/.installed chromium postgres libraries ## the tests that take minutes, of the longest a fixed part
-	$(TEST_VENV)/bin/python -m pytest -q -m slow
+	$(TEST_VENV)/bin/python -m pytest -q -m slow $(call MARKED,slow)
 
 test-isolated: $(TEST_VENV)/.installed ## build real private environments (or those of FAMILIES), run them with random weights
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
-	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m "isolated and not repositories" $(if $(FAMILIES),-k "$(FAMILIES)")
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m "isolated and not repositories" $(call MARKED,isolated) $(if $(FAMILIES),-k "$(FAMILIES)")
 
 test-repositories: $(TEST_VENV)/.installed ## the same for packages that are in no registry: git fetches them from their repositories
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
-	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m repositories
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m repositories $(call MARKED,repositories)
 
 check: lint types layers ## everything that reads the code without running it
 

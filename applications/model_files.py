@@ -6,6 +6,7 @@ folder by exact file and SHA-256; the packages themselves are never installed.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class FoundModel:
     revision: str | None = None
 
 
+@functools.cache  # `applications` asks for each backend
 def embedded_models() -> dict[str, EmbeddedModel]:
     """Return the catalogue of embedded models by name."""
     data: dict[str, Any] = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[2] / "docs/notebooks"
 SHOWN = {
@@ -21,14 +22,19 @@ SHOWN = {
 def test_the_notebooks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No cell raises, each notebook stands alone, and tables and figures are among the outputs.
 
-    One kernel runs all of them, which imports what it needs once.
+    One kernel runs all of them, which imports what it needs once. It is reached by sockets of files: numbers of free
+    ports, chosen before it starts, are another program's when it binds them on a busy machine, and it dies.
     """
     monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")  # others write 4 MB of script into the notebook
     books = {name: nbformat.read(FOLDER / f"{name}.ipynb", as_version=4) for name in SHOWN}
     whole = nbformat.v4.new_notebook(metadata=books["paper"].metadata)
     for book in books.values():
         whole.cells += [nbformat.v4.new_code_cell("%reset -f"), *book.cells]  # nothing is left of the one before
-    NotebookClient(whole, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "sockets"))
+    files = Config({"KernelManager": {"transport": "ipc"}})
+    NotebookClient(
+        whole, timeout=600, startup_timeout=600, resources={"metadata": {"path": str(tmp_path)}}, config=files
+    ).execute()
     outputs = {name: str([cell.get("outputs") for cell in book.cells]) for name, book in books.items()}
     assert [words for name in SHOWN for words in SHOWN[name] if words not in outputs[name]] == []
 

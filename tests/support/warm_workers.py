@@ -76,7 +76,7 @@ class WarmWorkers:
 
     def _forked(self) -> executor._Worker:
         mine, its = Pipe()
-        log = tempfile.TemporaryFile()
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = self.forks.fork(its.fileno(), log.fileno())
         its.close()
         mine.send(sys.path)

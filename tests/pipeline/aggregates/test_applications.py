@@ -8,11 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pipeline.probed import Probed, draw_probes
 from support.pipeline.stats import draw_rows, failed, row
-from support.profile import examples
+from support.profile import amount
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
@@ -236,7 +236,7 @@ class TestEveryProbe:
                     continue
                 assert limits[entry.figure].minimum <= score.low <= score.high <= limits[entry.figure].maximum
 
-    @examples(5)
+    @settings(max_examples=amount(2, 5))
     @given(st.randoms(use_true_random=False))
     def test_the_order_of_rows_and_pairs_changes_nothing(self, chance: random.Random) -> None:
         """To the last bit, so that a service that stores rows in another order recomputes the same."""

@@ -265,6 +265,7 @@ def test_a_killed_run_goes_on_in_batches(tmp_path: Path) -> None:
     """Killed at random moments it ends with the rows of an undisturbed one, and keeps what was finished."""
     clips = speech_folder(tmp_path / "clips", 40)
     order = {"stage": "resynth", "codecs": [TOGETHER], "datasets": [str(clips)], "batch": 1.2}
+    order["workers"] = amount(1, 2)  # each is started anew four times and more
     finish(order | {"out": str(tmp_path / "whole")})
     moments = random.Random(5)
     kills, wanted, rounds = 0, amount(2, 10), 0
