@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ import torch
 from support.audio import speech_like
 
 import codec_superb as cs
-from codec_superb import torchmetrics as ours
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.metrics.errors import InvalidAudio, MetricError, UnknownMetric
@@ -24,6 +25,12 @@ RATE = 16000
 REFERENCE = np.stack([speech_like(0.7, RATE, seed=seed) for seed in range(3)]).astype(np.float32)
 RESYNTHESIS = np.round(REFERENCE * 16).astype(np.float32) / 16
 KEYS = ["mel", "stoi", "si_sdr"]
+
+
+@pytest.fixture(scope="module")
+def ours() -> ModuleType:
+    """Import it where it is used: torchmetrics takes a second of each process that reads this file."""
+    return importlib.import_module("codec_superb.torchmetrics")
 
 
 def close(found: Any, expected: Any) -> bool:
@@ -129,7 +136,7 @@ def test_a_file_is_opened_by_its_path_and_a_module_is_not_moved(tmp_path: Path) 
         cs.open_codec(module, device="gpu")  # type: ignore[arg-type]
 
 
-def test_every_metric_is_a_metric_of_torchmetrics() -> None:
+def test_every_metric_is_a_metric_of_torchmetrics(ours: ModuleType) -> None:
     """Each class of the table gives the mean of the pipeline's numbers over updates, and can be pickled and reset."""
     assert sorted(dir(ours)) == sorted(key.upper() for key in METRICS)
     rows = {key: row for key, row in METRICS.items() if key not in {"f0corr_praat", "pesq_c2"}}
@@ -149,7 +156,7 @@ def test_every_metric_is_a_metric_of_torchmetrics() -> None:
     assert one.scored == 0
 
 
-def test_pairs_without_a_value_are_counted_beside_the_mean() -> None:
+def test_pairs_without_a_value_are_counted_beside_the_mean(ours: ModuleType) -> None:
     """Undefined pairs are no part of the mean; states of several processes are added up."""
     silence = torch.zeros(RATE)
     first, second = ours.STOI(), ours.STOI()

@@ -26,8 +26,11 @@ IMPORTED = (
     "codec_superb.pipeline.scoring.clip",
     "codec_superb.pipeline.probing.clip",
     "codec_superb.metrics.score",
+    "av",
+    "numba",
+    "scipy.signal",
 )
-"""The modules of the functions that workers call."""
+"""The modules of the functions that workers call, and packages that these import on use."""
 
 
 class Forked:

@@ -22,7 +22,7 @@ from codec_superb.applications.transformers_checkpoint import import_transformer
 
 SESSIONS = amount(3, 5)
 """A head for each is trained on all others."""
-ITEMS = synthetic_items(SESSIONS)
+ITEMS = synthetic_items(SESSIONS, amount(1, 2))
 
 
 class Trained(NamedTuple):

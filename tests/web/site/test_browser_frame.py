@@ -99,7 +99,7 @@ def test_axe_finds_nothing_serious(browser: Browser, site: str, path: str, width
             page.wait_for_selector("#board-chart[data-state=drawn]")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         # Dozens of sections, cards and rows are made by one piece of a template each: three of each are enough.
-        for many in (".operation", ".cards .card", ".ranking tbody tr"):
+        for many in (".operation", ".cards .card", ".ranking tbody tr", "section.definition", "div.definition"):
             page.evaluate("all => document.querySelectorAll(all).forEach((each, n) => n < 3 || each.remove())", many)
         assert accessibility_faults(page) == []
         page.emulate_media(color_scheme="dark")
