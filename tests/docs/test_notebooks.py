@@ -30,10 +30,9 @@ def test_the_notebooks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     whole = nbformat.v4.new_notebook(metadata=books["paper"].metadata)
     for book in books.values():
         whole.cells += [nbformat.v4.new_code_cell("%reset -f"), *book.cells]  # nothing is left of the one before
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "sockets"))
-    files = Config({"KernelManager": {"transport": "ipc"}})
+    sockets = Config({"KernelManager": {"transport": "ipc", "ip": str(tmp_path / "kernel")}})
     NotebookClient(
-        whole, timeout=600, startup_timeout=600, resources={"metadata": {"path": str(tmp_path)}}, config=files
+        whole, timeout=600, startup_timeout=600, resources={"metadata": {"path": str(tmp_path)}}, config=sockets
     ).execute()
     outputs = {name: str([cell.get("outputs") for cell in book.cells]) for name, book in books.items()}
     assert [words for name in SHOWN for words in SHOWN[name] if words not in outputs[name]] == []

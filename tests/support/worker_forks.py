@@ -112,6 +112,7 @@ def _serve(link: socket.socket) -> None:
             if not asked:
                 return
             pid = os.fork()
+            os.setpgid(pid, pid)  # 0, 0 in the worker, which leads a group; either may come first
             if not pid:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
