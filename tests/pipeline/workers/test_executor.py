@@ -33,6 +33,7 @@ def test_a_worker_that_dies_costs_the_value_it_was_computing() -> None:
     assert crashes == {(-1, "worker process killed by SIGSEGV"), (-2, "worker process ended with exit code 7")}
 
 
+@pytest.mark.usefixtures("fresh_workers")
 def test_the_last_words_of_a_dead_worker_are_kept() -> None:
     """What the fault handler wrote is there for the person who must find the fault."""
     with Executor(1) as pool:
@@ -58,6 +59,7 @@ def test_an_exception_reaches_the_caller_as_itself() -> None:
         list(pool.stream(squares, [(1,), (-4,)]))
 
 
+@pytest.mark.usefixtures("fresh_workers")
 def test_workers_that_cannot_start_end_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker program that dies at once is tried a few times, then its own words are shown."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
