@@ -33,8 +33,8 @@ CLIPS = 10
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Executor]:
-    """Start workers once for all tests."""
-    with Executor(2) as executor:
+    """Start workers once for all tests; each imports torch for seconds."""
+    with Executor(amount(1, 2)) as executor:
         yield executor
 
 

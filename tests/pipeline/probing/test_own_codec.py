@@ -86,7 +86,10 @@ def tokens(runs: Path, pool: Executor) -> RunFolder:
 
 
 def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> None:
-    """Rows and counts pass the checks of submissions, and give every figure with what is known of the codec."""
+    """Rows and counts pass the checks of submissions, and give every figure with what is known of the codec.
+
+    A second call asks nothing: what is known of references is kept for all runs of the codec.
+    """
     run = tokens(runs, pool)
     rows, kept = list(run.rows()), run.pairs()
     findings = Findings()
@@ -110,14 +113,10 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     assert every["match:noise_30:2"].value == pytest.approx(100 * sums[0] / sums[1])
     names = {of.backend for of in run.info().probes.values()}
     assert names == {"codec-disturbed", "codec-codes"}
-
-
-def test_a_second_call_asks_nothing(runs: Path, pool: Executor) -> None:
-    """What is known of references is kept for all runs of the codec."""
-    before = contents(tokens(runs, pool).path)
+    before = contents(run.path)
     (outcome,) = probe([runs], applications=["tokens"], backends=BACKENDS, executor=pool)
     assert (outcome.done, outcome.reused) == (0, CLIPS)
-    assert contents(RunFolder(runs / "slow_levels" / "data").path) == before
+    assert contents(run.path) == before
 
 
 @pytest.mark.sample(1, among="stages killed")
