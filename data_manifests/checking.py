@@ -68,7 +68,7 @@ def _check_stored(dataset: StoredDataset, tell: OnProgress) -> DatasetCheck:
     cache = HashCache(dataset.folder / HASHES_FILE)
     for clip_id in _counted(dataset, tell):
         record = dataset.record(clip_id)
-        if not (dataset.root / record.path).exists():
+        if isinstance(dataset.root, Path) and not (dataset.root / record.path).exists():
             missing.append(clip_id)
         elif reason := _changed(dataset, record, cache) or _undecodable(dataset, clip_id):
             corrupt.append((clip_id, reason))
@@ -103,10 +103,11 @@ def _counted(dataset: FolderDataset | StoredDataset, tell: OnProgress) -> Iterat
 
 
 def _changed(dataset: StoredDataset, record: ClipRecord, cache: HashCache) -> str | None:
-    path = dataset.root / record.path
+    sound = record.sound(dataset.root)
     try:
-        found = samples_sha256(path) if record.sha256_of == "samples" else file_sha256(path)
-        cache.set(record.path, path, found)
+        found = samples_sha256(sound) if record.sha256_of == "samples" else file_sha256(sound)
+        if isinstance(sound, Path):
+            cache.set(record.path, sound, found)
     except (OSError, AudioFileError) as error:
         return str(error)
     return None if found == record.sha256 else f"SHA-256 is {found}, expected {record.sha256}"
@@ -126,6 +127,7 @@ def _is_ours(dataset: StoredDataset) -> bool:
 
 
 def _extra(dataset: StoredDataset) -> tuple[str, ...]:
+    assert isinstance(dataset.root, Path)  # it is the folder of the list
     known = {dataset.record(clip_id).path for clip_id in dataset.clip_ids()}
     found = (path.as_posix() for path in walk(dataset.root) if path.suffix.lower() in AUDIO_SUFFIXES)
     return tuple(sorted(set(found) - known))

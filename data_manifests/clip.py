@@ -8,13 +8,13 @@ never from the order of a listing. Ids use ``/`` between parts and may be used a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.data_manifests.audio.audio_file import read_audio
+from codec_superb.data_manifests.audio.audio_file import read_audio, read_header
+from codec_superb.data_manifests.files import Readable
 
 # metrics/table.py states the same, because neither layer may import the other; a test compares the two.
 Category = Literal["speech", "audio", "music"]
@@ -50,8 +50,8 @@ class Clip:
     id: str
     dataset: str
     category: Category
-    path: Path
-    """Audio file, absolute."""
+    path: Readable
+    """Audio file: an absolute path, or its place in a store."""
     licence: str
     """SPDX identifier where there is one, otherwise the publisher's own name for it."""
     attribution: str
@@ -61,6 +61,8 @@ class Clip:
     cluster: str = ""
     """Opaque id of what makes clips of its dataset alike (:mod:`codec_superb.data_manifests.clusters`); '' for a clip
     on its own."""
+    frames: int | None = None
+    """Samples per channel, where the clip list states them: of clips in a store, whose headers are not read."""
     slice: str = ""
     """The recording condition that the clip was made in, at most 64 characters; '' where the dataset names none."""
 
@@ -71,3 +73,12 @@ class Clip:
         file cannot be decoded, is empty, or holds NaN or Inf.
         """
         return read_audio(self.path)
+
+    def header(self) -> tuple[int, int] | None:
+        """Return rate in Hz and samples per channel, as the clip list or the file's header states them.
+
+        None where libsndfile cannot read the file. Raises OSError for a file that is missing, and what a store raises.
+        """
+        if self.sampling_rate and self.frames:
+            return self.sampling_rate, self.frames
+        return read_header(self.path)

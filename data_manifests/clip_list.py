@@ -17,6 +17,7 @@ import hashlib
 import itertools
 import json
 import os
+import posixpath
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +29,7 @@ from codec_superb.data_manifests.clip_id import check_clip_id
 from codec_superb.data_manifests.clusters import slice_of
 from codec_superb.data_manifests.collections import CollectionName
 from codec_superb.data_manifests.errors import DatasetError, ManifestError
-from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.files import Readable, write_atomically
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.manifest import (
     FilesSource,
@@ -39,9 +40,28 @@ from codec_superb.data_manifests.manifest import (
     Sha256,
     StrictModel,
 )
+from codec_superb.data_manifests.objects.urls import checked_url, is_url
 
 CLIPS_FILE = "clips.jsonl"
+TABLE_FILE = "clips.parquet"
+"""The same as a table; a folder has one of the two (:mod:`codec_superb.data_manifests.lists.clip_table`)."""
 INDEX_FILE = "index.json"
+
+
+class ObjectPart(StrictModel):
+    """Where a clip's file lies in an object of a store."""
+
+    version: str
+    """Of the object, as the store states it (ETag)."""
+    size: int = Field(ge=0)
+    """Bytes of the file; of a cell those of its table."""
+    start: int = Field(default=0, ge=0)
+    """First byte of the file in the object."""
+    row: int | None = Field(default=None, ge=0)
+    """Of a cell of a Parquet table, counted from 0."""
+    column: str = ""
+    suffix: str = ""
+    """Of the file's name where that says how it is decoded."""
 
 
 class ClipRecord(StrictModel):
@@ -49,7 +69,11 @@ class ClipRecord(StrictModel):
 
     id: str
     path: str = Field(min_length=1)
-    """Relative to the root of the dataset, POSIX."""
+    """Relative to the root of the dataset, POSIX; of a clip in a store that of the object that holds it."""
+    object: ObjectPart | None = None
+    """Of a clip in a store."""
+    frames: int | None = Field(default=None, gt=0)
+    """Samples per channel, of a clip in a store: its header is not read."""
     category: Category
     sampling_rate: int | None = Field(default=None, gt=0)
     """Hz; None where the header was not read."""
@@ -67,17 +91,32 @@ class ClipRecord(StrictModel):
     def _id_is_portable(cls, value: str) -> str:
         return check_clip_id(value)
 
-    def to_clip(self, dataset: str, root: Path, cluster: str = "", slice_label: str | None = None) -> Clip:
+    def sound(self, root: Path | str) -> Readable:
+        """Return where the clip's file is, below the folder or URL ``root``."""
+        if isinstance(root, Path):
+            return root / self.path
+        from codec_superb.data_manifests.objects.sound import StoredSound
+
+        its, sha256 = self.object, self.sha256 if self.sha256_of == "file" else ""
+        if its is None:
+            raise ManifestError(f"clip {self.id}: expected its place in an object of {root}, got a path alone")
+        return StoredSound(
+            f"{root}/{self.path}", its.size, its.version, its.start, its.row, its.column,
+            sha256=sha256, suffix=its.suffix, stored=self.sha256_of == "samples",
+        )  # fmt: skip
+
+    def to_clip(self, dataset: str, root: Path | str, cluster: str = "", slice_label: str | None = None) -> Clip:
         """Return the clip of this line: path below ``root``, cluster, and the label that names its condition."""
         labels = to_labels(self.labels)
         return Clip(
             id=self.id,
             dataset=dataset,
             category=self.category,
-            path=root / self.path,
+            path=self.sound(root),
             licence=self.licence,
             attribution=self.attribution,
             sampling_rate=self.sampling_rate,
+            frames=self.frames,
             labels=labels,
             cluster=cluster,
             slice=slice_of(labels, slice_label),
@@ -91,7 +130,7 @@ class DatasetIndex(StrictModel):
     name: Name
     manifest_version: str
     root: str
-    """Folder that the clips' paths are relative to: absolute, or relative to the folder of this file."""
+    """Folder or URL that the clips' paths are relative to: absolute, or relative to the folder of this file."""
     clips: int = Field(ge=0)
     expected_clips: int | None = None
     missing: int = Field(default=0, ge=0)
@@ -120,10 +159,15 @@ def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
     """
     digest = hashlib.sha256()
     for clip_id, sha256, labels in sorted(clips, key=lambda clip: clip[0]):
-        # Without empty labels: a label that the format gains later changes no hash.
-        known = {key: value for key, value in _label_fields(labels).items() if value}
-        digest.update(canonical_json({"id": clip_id, "labels": known, "sha256": sha256}) + b"\n")
+        digest.update(hash_line(clip_id, sha256, labels))
     return digest.hexdigest()
+
+
+def hash_line(clip_id: str, sha256: str, labels: Labels) -> bytes:
+    """Return the line that a clip adds to the hash of its dataset."""
+    # Without empty labels: a label that the format gains later changes no hash.
+    known = {key: value for key, value in _label_fields(labels).items() if value}
+    return canonical_json({"id": clip_id, "labels": known, "sha256": sha256}) + b"\n"
 
 
 def hash_records(records: Iterable[ClipRecord]) -> str:
@@ -169,7 +213,12 @@ def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRec
     folder.mkdir(parents=True, exist_ok=True)
     lines = b"".join(canonical_json(record.model_dump(exclude_defaults=True)) + b"\n" for record in ordered)
     write_atomically(folder / CLIPS_FILE, lines)
-    # Last: a folder counts as a dataset once its index is there.
+    (folder / TABLE_FILE).unlink(missing_ok=True)
+    return write_index(folder, index)
+
+
+def write_index(folder: Path, index: DatasetIndex) -> DatasetIndex:
+    """Write ``index.json``, behind the list itself: a folder counts as a dataset once its index is there."""
     write_atomically(folder / INDEX_FILE, index.model_dump_json(indent=2).encode() + b"\n")
     return index
 
@@ -213,8 +262,18 @@ def parse_record(line: bytes, where: str) -> ClipRecord:
         raise ManifestError(f"{where} is no clip: {describe(error)}") from error
 
 
-def resolve_root(folder: Path, index: DatasetIndex) -> Path:
-    """Return the folder that the paths of the clips in ``folder`` are relative to."""
+def resolve_root(folder: Path | str, index: DatasetIndex) -> Path | str:
+    """Return the folder, or the URL in a store, that the paths of the clips in ``folder`` are relative to.
+
+    Raises ManifestError where a list in a store names a folder of some machine.
+    """
+    if is_url(index.root):
+        return checked_url(index.root)
+    if isinstance(folder, str):
+        if index.root.startswith("/"):
+            raise ManifestError(f"{folder}: its clips lie in {index.root} of the machine that listed them")
+        inner = posixpath.normpath(index.root)
+        return folder if inner == "." else f"{folder}/{inner}"
     # An absolute root replaces the folder, as pathlib joins.
     return Path(os.path.normpath(folder / index.root))
 

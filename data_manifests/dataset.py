@@ -15,7 +15,9 @@ from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
 from codec_superb.data_manifests.folders.files_dataset import FilesDataset, is_audio_name, is_list_name
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.lists.remote import fetch_index
 from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.objects.urls import checked_url, is_url, local_path
 from codec_superb.data_manifests.preparation import how_to_get
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
@@ -58,7 +60,7 @@ class Dataset(Protocol):
 
 
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
-    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio or audio file by path.
+    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio or audio file by path or URL.
 
     A file is a dataset of one clip, a list of files (``.txt``, ``.lst``) one of several. A name takes precedence over a
     folder of that name; ``./name`` means the folder. A folder with a clip list (``index.json`` and ``clips.jsonl``) is
@@ -67,6 +69,8 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """
+    if isinstance(spec, str) and is_url(spec):
+        return _open_url(checked_url(spec), category)
     if isinstance(spec, str) and (spec in manifest_names() or is_plugged(spec)):
         return _open_named(spec, category)
     folder = Path(spec).expanduser()
@@ -93,9 +97,18 @@ def _open_named(name: str, category: Category | None) -> Dataset:
     return dataset
 
 
-def _open_stored(folder: Path, manifest: Manifest | None, category: Category | None) -> StoredDataset:
+def _open_url(url: str, category: Category | None) -> Dataset:
+    if (path := local_path(url)) is not None:
+        return open_dataset(path, category=category)
+    from codec_superb.data_manifests.folders.remote_folder import RemoteFolderDataset
+
+    folder = None if is_audio_name(url) else fetch_index(url)
+    return _open_stored(folder, None, category, url) if folder else RemoteFolderDataset(url, category)
+
+
+def _open_stored(folder: Path, manifest: Manifest | None, category: Category | None, url: str = "") -> StoredDataset:
     if category is not None:
         raise DatasetError(
-            f"category {category} cannot be given for {folder.name}: its clip list says what each clip is"
+            f"category {category} cannot be given for {url or folder.name}: its clip list says what each clip is"
         )
-    return StoredDataset(folder.absolute(), manifest)
+    return StoredDataset(folder.absolute(), manifest, url)

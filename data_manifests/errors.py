@@ -44,5 +44,13 @@ class AudioFileError(DatasetError):
     """A file could not be read as audio; the text says why."""
 
 
+class ObjectError(AudioFileError):
+    """An object of a store is not there, has changed, is truncated or cannot be had; other objects can."""
+
+
+class StoreError(DatasetError):
+    """A store gives nothing at all: it does not answer, or refuses who asks. The same for every clip."""
+
+
 class LayoutError(DatasetError):
     """A folder does not have its publisher's layout; the text names the file or line, and what was expected there."""

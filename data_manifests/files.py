@@ -10,6 +10,10 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 PARTIAL = ".part-"
 """Prefix of the names of files that are still being written."""
@@ -17,15 +21,23 @@ UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 """Decimal units of bytes, the largest first."""
 
 
+class Readable(Protocol):
+    """What is read as a file is: a path, or a place in a store."""
+
+    def open(self, mode: Literal["rb"], /) -> BinaryIO:
+        """Open it."""
+        ...
+
+
 def in_words(size: int) -> str:
     """Return bytes in decimal units, as publishers state them."""
     return next((f"{size / unit:.1f} {name}" for unit, name in UNITS if size >= unit), f"{size} bytes")
 
 
-def file_sha256(path: Path) -> str:
+def file_sha256(path: Readable) -> str:
     """Return the SHA-256 (hex) of the file's bytes."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(cast("BufferedReader", file), "sha256").hexdigest()
 
 
 def file_md5(path: Path) -> str:

@@ -20,10 +20,13 @@ class HashCache:
 
     def get(self, key: str, path: Path, compute: Callable[[Path], str]) -> str:
         """Return the hash of ``path``, calling ``compute`` only if size or modification time have changed."""
-        stamp = file_stamp(path)
+        return self.get_stamped(key, file_stamp(path), lambda: compute(path))
+
+    def get_stamped(self, key: str, stamp: tuple[int, int], compute: Callable[[], str]) -> str:
+        """Return the hash of what has that stamp, calling ``compute`` only if it has changed."""
         *known, digest = self._known.get(key, (-1, -1, ""))
         if tuple(known) != stamp:
-            digest = compute(path)
+            digest = compute()
         self._used[key] = (*stamp, digest)
         return digest
 

@@ -146,6 +146,7 @@ def _standing(folder: Path, manifest: Manifest, source: PackagesSource | FilesSo
         return {}
     cache = HashCache(folder / HASHES_FILE)
     root = resolve_root(folder, index)
+    assert isinstance(root, Path)  # what is fetched lies on this machine
     right = {record.id: record for record in records if _is_right(root, record, cache)}
     cache.save()
     return right

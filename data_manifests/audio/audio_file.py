@@ -7,14 +7,14 @@ with the reason: otherwise the first half of a truncated file would be scored wi
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.audio.container import missing_bytes
-from codec_superb.data_manifests.errors import AudioFileError
+from codec_superb.data_manifests.errors import AudioFileError, ObjectError
+from codec_superb.data_manifests.files import Readable
 
 Audio = NDArray[np.float32]
 
@@ -31,7 +31,7 @@ _SHORTEST_SHARE = 0.9
 """Containers round the duration that they state; a file with less than this fraction of it is truncated."""
 
 
-def read_audio(path: Path) -> tuple[Audio, int]:
+def read_audio(path: Readable) -> tuple[Audio, int]:
     """Decode ``path``: float32 of shape ``(channels, samples)`` and the rate in Hz.
 
     Samples are as stored: nothing is normalised, clipped or mixed, and silence is audio like any other.
@@ -40,6 +40,8 @@ def read_audio(path: Path) -> tuple[Audio, int]:
     try:
         with path.open("rb") as file:
             audio, rate = _decode(file)
+    except ObjectError:  # says it all
+        raise
     except AudioFileError as error:
         raise AudioFileError(f"cannot read {path} as audio: {error}") from error
     except OSError as error:
@@ -47,7 +49,7 @@ def read_audio(path: Path) -> tuple[Audio, int]:
     return audio, rate
 
 
-def read_header(path: Path) -> tuple[int, int] | None:
+def read_header(path: Readable) -> tuple[int, int] | None:
     """Return rate in Hz and samples per channel from the header of ``path``, without decoding.
 
     None where libsndfile cannot read the file; its length is then known only after decoding. Raises OSError for a file
@@ -63,7 +65,7 @@ def read_header(path: Path) -> tuple[int, int] | None:
 
 
 def _decode(file: BinaryIO) -> tuple[Audio, int]:
-    if os.fstat(file.fileno()).st_size == 0:
+    if not file.seek(0, os.SEEK_END):
         raise AudioFileError("the file is empty (0 bytes)")
     missing = missing_bytes(file)
     if missing:

@@ -51,9 +51,9 @@ def missing_bytes(file: BinaryIO) -> int:
 
     An Ogg file whose last page is not marked as the last is short by an unknown amount: 1 is returned for it.
     """
+    size = file.seek(0, os.SEEK_END)
     file.seek(0)
     magic = file.read(4)
-    size = os.fstat(file.fileno()).st_size
     if magic in _LAYOUTS:
         return _chunk_shortfall(file, _LAYOUTS[magic], size)
     # Sun's .au: offset and length of the data follow the magic, big-endian.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.errors import AudioFileError, ManifestError
-from codec_superb.data_manifests.files import replacing
+from codec_superb.data_manifests.files import Readable, replacing
 
 JOIN_SECONDS = 0.2
 """Silence between recordings that are joined to one clip."""
@@ -100,12 +100,22 @@ def write_flac(path: Path, samples: Samples) -> None:
         soundfile.write(temporary, samples.data, samples.rate, format="FLAC", subtype=f"PCM_{samples.bits}")
 
 
-def samples_sha256(path: Path) -> str:
+def flac_bytes(samples: Samples) -> bytes:
+    """Return what :func:`write_flac` stores."""
+    import soundfile
+
+    file = io.BytesIO()
+    soundfile.write(file, samples.data, samples.rate, format="FLAC", subtype=f"PCM_{samples.bits}")
+    return file.getvalue()
+
+
+def samples_sha256(path: Readable) -> str:
     """Return the SHA-256 of a stored clip's samples. Raises AudioFileError when it cannot be decoded."""
     import soundfile
 
     try:
-        data, rate = soundfile.read(path, dtype="int32", always_2d=True)
+        with path.open("rb") as file:
+            data, rate = soundfile.read(file, dtype="int32", always_2d=True)
     except (soundfile.LibsndfileError, OSError) as error:
         raise AudioFileError(f"cannot read {path} as audio: {error}") from error
     return hash_samples(data, rate)

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 SUFFIXES = frozenset({".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a", ".aac", ".wma"})
 FIELDS = ("captions", "caption", "text")
@@ -40,6 +40,15 @@ class Entry(NamedTuple):
     """The file as it stands in the shard."""
     fields: Mapping[str, Any]
     """The JSON object."""
+    start: int = 0
+    """First byte of the file in its shard, where that is not compressed."""
+
+
+class Shard(NamedTuple):
+    """A shard that is open, uncompressed."""
+
+    name: str
+    file: BinaryIO
 
 
 @dataclass(slots=True)
@@ -81,27 +90,27 @@ def shards_below(root: Path, pattern: str) -> tuple[list[Path], list[Path]]:
     return found, missing
 
 
-def read_entries(file: Path, report: ShardReport) -> Iterator[Entry]:
+def read_entries(file: Path | Shard, report: ShardReport) -> Iterator[Entry]:
     """Yield the samples of a shard whose JSON is an object; all others are counted."""
-    held: dict[str, tuple[str, bytes]] = {}
-    for member, content in _members(file, report):
+    held: dict[str, tuple[str, bytes, int]] = {}
+    for member, content, start in _members(file, report):
         path = PurePosixPath(member)
         key, suffix = str(path.with_suffix("")), path.suffix.lower()
         if key in held and (held[key][0] == ".json") == (suffix == ".json"):
             report.note("a key that comes twice", f"{file.name} {member}")
             continue
         if key not in held:
-            held[key] = suffix, content
+            held[key] = suffix, content, start
             continue
-        before_suffix, before = held.pop(key)
-        sound, text = (suffix, content), before
-        if before_suffix != ".json":
-            sound, text = (before_suffix, before), content
+        before = held.pop(key)
+        sound, text = (suffix, content, start), before[1]
+        if before[0] != ".json":
+            sound, text = before, content
         place = f"{file.name} {key}"
         fields = _fields(text, place, report)
         if fields is not None:
-            yield Entry(key, place, *sound, fields)
-    for key, (suffix, _) in held.items():
+            yield Entry(key, place, *sound[:2], fields, sound[2])
+    for key, (suffix, _, _) in held.items():
         missing = "a text without sound" if suffix == ".json" else "a sound without JSON"
         report.note(missing, f"{file.name} {key}{suffix}")
 
@@ -118,10 +127,10 @@ def texts_of(entry: Entry, names: Sequence[str], report: ShardReport) -> list[st
     return texts
 
 
-def _members(file: Path, report: ShardReport) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each member; what stands behind a cut is lost and counted once."""
+def _members(file: Path | Shard, report: ShardReport) -> Iterator[tuple[str, bytes, int]]:
+    """Yield name, content and first byte of each member; what stands behind a cut is lost and counted once."""
     try:
-        with tarfile.open(file, "r|*") as shard:
+        with _opened(file) as shard:
             for member in shard:
                 suffix = PurePosixPath(member.name).suffix.lower()
                 if not member.isfile() or suffix not in SUFFIXES | {".json"}:
@@ -131,10 +140,14 @@ def _members(file: Path, report: ShardReport) -> Iterator[tuple[str, bytes]]:
                     continue
                 content = shard.extractfile(member)
                 assert content is not None  # it is a file
-                yield member.name, content.read()
+                yield member.name, content.read(), member.offset_data
     # ValueError: headers of sparse files, which tarfile takes for numbers unseen
     except (tarfile.TarError, EOFError, OSError, ValueError, gzip.BadGzipFile, zlib.error) as error:
         report.note("a shard that is cut off or damaged", file.name, str(error))
+
+
+def _opened(file: Path | Shard) -> tarfile.TarFile:
+    return tarfile.open(file, "r|*") if isinstance(file, Path) else tarfile.open(fileobj=file.file, mode="r|")
 
 
 def _fields(text: bytes, place: str, report: ShardReport) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.files import write_atomically
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset, add_clip, safe_name
 from codec_superb.data_manifests.home import codec_superb_home
+from codec_superb.data_manifests.objects.urls import is_url
 
 LIST_SUFFIXES = (".lst", ".txt")
 STANDARD_INPUT = "-"
@@ -60,7 +61,7 @@ class FilesDataset(FolderDataset):
 
 
 def is_audio_name(spec: str) -> bool:
-    """Whether ``spec`` is the name of an audio file, by its ending, and no folder."""
+    """Whether ``spec`` is the name of an audio file, by its ending, and no folder; that of an object too."""
     path = Path(spec).expanduser()
     return path.suffix.lower() in AUDIO_SUFFIXES and not path.is_dir()
 
@@ -80,7 +81,7 @@ def gather_files(specs: Sequence[str], standard_input: BinaryIO) -> list[str]:
     gathered: list[str | None] = []
     for spec in specs:
         listed = spec == STANDARD_INPUT
-        if not listed and not is_audio_name(spec):
+        if not listed and (is_url(spec) or not is_audio_name(spec)):
             gathered.append(spec)
             continue
         if not files:

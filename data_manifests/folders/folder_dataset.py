@@ -25,7 +25,7 @@ from codec_superb.data_manifests.clip_list import hash_clips
 from codec_superb.data_manifests.clusters import cluster_id
 from codec_superb.data_manifests.collections import Collection, named_collection
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
-from codec_superb.data_manifests.files import file_sha256
+from codec_superb.data_manifests.files import Readable, file_sha256
 from codec_superb.data_manifests.folders.folder_collections import find_tables, store_collections
 from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE, LabelRow, read_labels
@@ -117,9 +117,9 @@ class FolderDataset:
         The first call reads all files; later ones, in any process, only those with another size or modification time.
         """
         cache = HashCache(self._state.with_suffix(".json"))
-        rows = [(clip_id, self._content(clip_id, cache), self._labels(clip_id)) for clip_id in self._ids]
+        contents = self._contents(cache)
         cache.save()
-        return hash_clips(rows)
+        return hash_clips(zip(self._ids, contents, map(self._labels, self._ids), strict=True))
 
     @property
     def _state(self) -> Path:
@@ -127,16 +127,20 @@ class FolderDataset:
         key = hashlib.sha256(os.fsencode(os.path.realpath(self._place))).hexdigest()[:32]
         return codec_superb_home() / "folders" / key
 
+    def _contents(self, cache: HashCache) -> list[str]:
+        """Return the SHA-256 of each clip's file."""
+        return [self._content(clip_id, cache) for clip_id in self._ids]
+
     def _content(self, clip_id: str, cache: HashCache) -> str:
         try:
-            return cache.get(clip_id, self._path(clip_id), file_sha256)
+            return cache.get(clip_id, self.folder / os.fsdecode(self._paths[clip_id]), file_sha256)
         except OSError:
             return UNREADABLE
 
     def _labels(self, clip_id: str) -> Labels:
         return self._rows.get(clip_id, _NOTHING).labels
 
-    def _path(self, clip_id: str) -> Path:
+    def _path(self, clip_id: str) -> Readable:
         return self.folder / os.fsdecode(self._paths[clip_id])
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from codec_superb.data_manifests.errors import ManifestError
+from codec_superb.data_manifests.errors import LayoutError, ManifestError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing
 from codec_superb.plugins import load
 
@@ -19,13 +19,22 @@ _HELPERS = {"described", "described_tables", "listing", "nearest_texts", "parque
 LAYOUTS: tuple[str, ...] = tuple(sorted({module.name for module in pkgutil.iter_modules(__path__)} - _HELPERS))
 """Names that a manifest's ``source.layout`` may have: the modules of this package, each under its own name."""
 
+STREAMED = ("described_rows", "described_shards")
+"""Layouts whose data may lie in a store."""
+
 
 def find_clips(layout: str, request: IndexRequest) -> Listing:
     """Run the indexer of ``layout`` on the request's folder.
 
-    Raises LayoutError when the folder has another layout, and ManifestError for an unknown layout.
+    Raises LayoutError when the folder has another layout, or one that is not read from a store, and ManifestError for
+    an unknown layout.
     ``module:function`` and ``/path/to/file.py:function`` are indexers of plug-ins.
     """
+    if request.url and layout not in STREAMED:
+        raise LayoutError(
+            f"{request.url}: the layout {layout} reads a folder of this machine, {' and '.join(STREAMED)} also a "
+            "store: fetch the dataset, or name a folder of audio by --dataset URL"
+        )
     if ":" in layout:
         found: Listing = load(layout)(request)
         return found

@@ -19,12 +19,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from codec_superb.data_manifests.audio.cells import audio_bytes
 from codec_superb.data_manifests.audio.store import AudioStore
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, audio_below
-from codec_superb.data_manifests.indexers.parquet_rows import audio_bytes, read_parquet
+from codec_superb.data_manifests.indexers.parquet_rows import read_parquet
 from codec_superb.data_manifests.indexers.svq.tables import open_parquet
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels

@@ -3,17 +3,20 @@
 Options beside those of :mod:`codec_superb.data_manifests.indexers.described`: ``files`` (shell patterns of the tables,
 relative to the dataset's folder), ``inner`` (folders that it may lie in), ``audio`` (column of the sound, ``audio`` by
 default). The column ``_split`` is a table's name before ``-NNNNN-of-NNNNN``, ``_row`` a row's number in its split, and
-``_path`` the name that the sound's own cell gives, where it gives one.
+``_path`` the name that the sound's own cell gives, where it gives one. Tables in a store are read once for the list;
+their sound stays there, and a clip is read with the row group that holds it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from codec_superb.data_manifests.audio.cells import audio_bytes
 from codec_superb.data_manifests.audio.store import AudioStore
-from codec_superb.data_manifests.errors import AudioFileError
+from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.described import (
     Row,
     columns_of,
@@ -23,26 +26,70 @@ from codec_superb.data_manifests.indexers.described import (
     option,
 )
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, locate
-from codec_superb.data_manifests.indexers.parquet_rows import audio_bytes, read_parquet, shards_of
+from codec_superb.data_manifests.indexers.parquet_rows import read_parquet, shards_of
+from codec_superb.data_manifests.objects.published import StoredPlaces, fitting, objects_below
+from codec_superb.data_manifests.objects.sound import StoredSound
+from codec_superb.data_manifests.objects.stores import Found
+from codec_superb.data_manifests.progress import ProgressUpdate
 
 
 def find(request: IndexRequest) -> Listing:
-    """Store the sound of each row and list it with its labels.
+    """Store the sound of each row and list it with its labels; of rows in a store the place alone.
 
     Raises LayoutError when no table is there, one lacks a column, or a row makes no sense.
     """
+    if request.url:
+        return _find_streamed(request)
     patterns = option(request, "files")
     base = locate(request.root, patterns, option(request, "inner"))
     listing = Listing(request.store, stored=True)
     rows: Counter[str] = Counter()
     with AudioStore(request.store) as store:
         for path in _tables(base, patterns, listing):
-            split = path.name.split("-", 1)[0].removesuffix(".parquet")
-            for where, row in read_parquet(path, _columns(request)):
-                rows[split] += 1
-                known = {**row, "_split": split, "_row": rows[split], "_path": _path(row[_audio(request)])}
-                _take(request, listing, store, known, where)
+            for _, where, name, row in _described(request, path, rows):
+                try:
+                    stored = store.put(name, audio_bytes(row[_audio(request)], where), where)
+                except AudioFileError as error:
+                    _miss(listing, name, error)
+                    continue
+                listing.found.append(FoundClip(name, stored, described_labels(request, row, where)))
     return listing
+
+
+def _find_streamed(request: IndexRequest) -> Listing:
+    listing = Listing(request.store, stored=True, url=request.url)
+    places, rows = StoredPlaces(request.store), Counter[str]()
+    for found in _streamed_tables(request):
+        for number, where, name, row in _described(request, found, rows):
+            sound = StoredSound(found.url, found.size, found.version, row=number, column=_audio(request), stored=True)
+            try:
+                path, kept = places.take(name, sound, audio_bytes(row[_audio(request)], where), where)
+            except AudioFileError as error:
+                _miss(listing, name, error)
+                continue
+            listing.found.append(FoundClip(name, path, described_labels(request, row, where), kept=kept))
+        request.progress(ProgressUpdate("cut", len(listing.found), len(listing.found), found.name))
+    return listing
+
+
+def _described(request: IndexRequest, table: Path | Found, rows: Counter[str]) -> Iterator[tuple[int, str, str, Row]]:
+    """Yield number from 0, place, clip id and columns of the rows of a table that are kept."""
+    split = table.name.split("-", 1)[0].removesuffix(".parquet")
+    for number, (where, cells) in enumerate(read_parquet(table, _columns(request))):
+        rows[split] += 1
+        known = {**cells, "_split": split, "_row": rows[split], "_path": _path(cells[_audio(request)])}
+        row = described_row(request, known, where)
+        if row is not None:
+            yield number, where, described_id(request, row, where, "{_split}/{_row}"), row
+
+
+def _streamed_tables(request: IndexRequest) -> list[Found]:
+    there, patterns = objects_below(request.url), option(request, "files")
+    for base in (request.url, *(f"{request.url}/{name}" for name in option(request, "inner"))):
+        found = sorted({each for pattern in patterns for each in fitting(there, base, pattern)})
+        if found:
+            return found
+    raise LayoutError(f"{request.url}: expected tables {' or '.join(patterns)}, found none among {len(there)} objects")
 
 
 def _tables(base: Path, patterns: tuple[str, ...], listing: Listing) -> list[Path]:
@@ -69,15 +116,6 @@ def _path(cell: Any) -> str:
     return str(cell.get("path") or "") if isinstance(cell, dict) else ""
 
 
-def _take(request: IndexRequest, listing: Listing, store: AudioStore, known: Row, where: str) -> None:
-    row = described_row(request, known, where)
-    if row is None:
-        return
-    name = described_id(request, row, where, "{_split}/{_row}")
-    try:
-        path = store.put(name, audio_bytes(row[_audio(request)], where), where)
-    except AudioFileError as error:
-        listing.missing.append(name)
-        listing.notes.append(str(error))
-        return
-    listing.found.append(FoundClip(name, path, described_labels(request, row, where)))
+def _miss(listing: Listing, name: str, error: AudioFileError) -> None:
+    listing.missing.append(name)
+    listing.notes.append(str(error))

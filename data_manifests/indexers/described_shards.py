@@ -4,19 +4,25 @@ Options beside those of :mod:`codec_superb.data_manifests.indexers.described`, w
 sample's JSON: ``files`` (the shards relative to the dataset's folder, ``{00..17}`` standing for numbers, ``*`` for what
 is there), ``inner`` (folders that it may lie in), ``fields`` (of the JSON, the first that is there is the column
 ``_text``, a list where it holds several). ``_key`` is a sample's key, ``_shard`` the name of its shard without
-suffixes, ``_folder`` the folder that the shard lies in.
+suffixes, ``_folder`` the folder that the shard lies in. Shards in a store, which must be plain ``.tar``, are read once
+for the list; their sound stays there, and a clip is read by a range request.
 """
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from codec_superb.data_manifests.audio.audio_file import read_audio
-from codec_superb.data_manifests.audio.quantise import quantise_24_bits
-from codec_superb.data_manifests.audio.samples import Samples
 from codec_superb.data_manifests.audio.store import AudioStore
-from codec_superb.data_manifests.audio.webdataset import Entry, ShardReport, read_entries, shards_below, texts_of
+from codec_superb.data_manifests.audio.webdataset import (
+    Entry,
+    Shard,
+    ShardReport,
+    expand,
+    read_entries,
+    shards_below,
+    texts_of,
+)
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.described import (
     Row,
@@ -26,9 +32,12 @@ from codec_superb.data_manifests.indexers.described import (
     option,
 )
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing
+from codec_superb.data_manifests.objects.object_file import in_order
+from codec_superb.data_manifests.objects.published import StoredPlaces, fitting, objects_below
+from codec_superb.data_manifests.objects.sound import BY_FFMPEG, StoredSound, decode_published
+from codec_superb.data_manifests.objects.stores import Found
+from codec_superb.data_manifests.progress import ProgressUpdate
 
-_BY_FFMPEG = frozenset({".m4a", ".aac", ".wma"})
-"""What libsndfile does not read."""
 _ID = "{_shard}/{_key}"
 
 
@@ -37,21 +46,79 @@ def find(request: IndexRequest) -> Listing:
 
     Raises LayoutError where a shard is not there, or a sample lacks a field that the manifest cannot do without.
     """
-    listing, report = Listing(request.store, stored=True), ShardReport()
-    base, shards = _shards(request)
-    with AudioStore(request.store) as store:
-        for shard in shards:
-            name, folder = shard.name.split(".", 1)[0], shard.parent.relative_to(base).as_posix()
-            for entry in read_entries(shard, report):
-                texts = texts_of(entry, option(request, "fields"), report)
-                if not texts:
-                    continue
-                place: Row = {"_key": entry.key, "_shard": name, "_folder": folder, "_text": texts}
-                _take(request, listing, store, entry, {**entry.fields, **place}, report)
+    listing, report = Listing(request.store, stored=True, url=request.url), ShardReport()
+    if request.url:
+        _find_streamed(request, listing, report)
+    else:
+        _find_stored(request, listing, report)
     listing.notes += [f"{count} times {kind}" for kind, count in report.faults.most_common()] + report.examples
     listing.missing += [example.partition(": ")[0] for example in report.examples]
     listing.missing += ["(further ones)"] * (report.faults.total() - len(report.examples))
     return listing
+
+
+def _find_stored(request: IndexRequest, listing: Listing, report: ShardReport) -> None:
+    base, shards = _shards(request)
+    with AudioStore(request.store) as store:
+        for shard in shards:
+            for name, entry, row in _rows(request, shard, shard.parent.relative_to(base).as_posix(), report):
+                try:
+                    path = _stored(store, name, entry)
+                except AudioFileError as error:
+                    _note(report, entry, error)
+                    continue
+                listing.found.append(FoundClip(name, path, described_labels(request, row, entry.place)))
+
+
+def _find_streamed(request: IndexRequest, listing: Listing, report: ShardReport) -> None:
+    places = StoredPlaces(request.store)
+    for folder, found in _streamed_shards(request):
+        with in_order(found) as file:
+            for name, entry, row in _rows(request, Shard(found.name, file), folder, report):
+                sound = StoredSound(
+                    found.url, len(entry.audio), found.version, entry.start, suffix=entry.suffix, stored=True
+                )
+                try:
+                    path, kept = places.take(name, sound, entry.audio, entry.place)
+                except AudioFileError as error:
+                    _note(report, entry, error)
+                    continue
+                labels = described_labels(request, row, entry.place)
+                listing.found.append(FoundClip(name, path, labels, kept=kept))
+        request.progress(ProgressUpdate("cut", len(listing.found), len(listing.found), found.name))
+
+
+def _rows(
+    request: IndexRequest, shard: Path | Shard, folder: str, report: ShardReport
+) -> Iterator[tuple[str, Entry, Row]]:
+    """Yield clip id, sample and columns of what is kept of a shard."""
+    for entry in read_entries(shard, report):
+        if texts := texts_of(entry, option(request, "fields"), report):
+            place: Row = {"_key": entry.key, "_shard": shard.name.split(".", 1)[0], "_folder": folder, "_text": texts}
+            row = described_row(request, {**entry.fields, **place}, entry.place)
+            if row is not None:
+                yield described_id(request, row, entry.place, _ID), entry, row
+
+
+def _streamed_shards(request: IndexRequest) -> list[tuple[str, Found]]:
+    """Return the shards below the URL, with the folder that each lies in."""
+    there = objects_below(request.url)
+    bases = [request.url, *(f"{request.url}/{name}" for name in option(request, "inner"))]
+    names = [name for pattern in option(request, "files") for name in expand(pattern)]
+    # shards that were unpacked from .tar.gz are known by its name
+    sets = [
+        (base, [(name, fitting(there, base, name) or fitting(there, base, name.removesuffix(".gz"))) for name in names])
+        for base in bases
+    ]
+    base, parts = max(sets, key=lambda each: sum(len(found) for _, found in each[1]))
+    _refuse_missing([f"{base}/{name}" for name, found in parts if not found], sum(len(found) for _, found in parts))
+    shards = [each for _, found in parts for each in found]
+    if packed := [each.url for each in shards if not each.name.endswith(".tar")]:
+        raise LayoutError(
+            f"{packed[0]} is compressed ({len(packed)} of {len(shards)} shards are), and parts of it cannot be read: "
+            "store plain .tar (gunzip), or fetch the shards and name their folder"
+        )
+    return [(each.url[len(base) + 1 :].rpartition("/")[0] or ".", each) for each in shards]
 
 
 def _shards(request: IndexRequest) -> tuple[Path, list[Path]]:
@@ -59,37 +126,23 @@ def _shards(request: IndexRequest) -> tuple[Path, list[Path]]:
     folders = [request.root, *(request.root / name for name in option(request, "inner"))]
     sets = [(folder, [shards_below(folder, pattern) for pattern in patterns]) for folder in folders]
     base, parts = max(sets, key=lambda each: sum(len(found) for found, _ in each[1]))
-    missing = [file for _, lacking in parts for file in lacking]
+    _refuse_missing([str(file) for _, lacking in parts for file in lacking], sum(len(found) for found, _ in parts))
+    return base, [file for found, _ in parts for file in found]
+
+
+def _refuse_missing(missing: Sequence[str], there: int) -> None:
     if missing:
-        there = sum(len(found) for found, _ in parts)
         raise LayoutError(
             f"{missing[0]}: expected a shard, found none ({len(missing)} are missing, {there} are there); "
             "fetch all of them, or name their folder"
         )
-    return base, [file for found, _ in parts for file in found]
 
 
-def _take(
-    request: IndexRequest, listing: Listing, store: AudioStore, entry: Entry, known: Row, report: ShardReport
-) -> None:
-    row = described_row(request, known, entry.place)
-    if row is None:
-        return
-    name = described_id(request, row, entry.place, _ID)
-    try:
-        if entry.suffix in _BY_FFMPEG:
-            path = store.put_samples(name, entry.place, lambda: _decoded(entry))
-        else:
-            path = store.put(name, entry.audio, entry.place)
-    except AudioFileError as error:
-        report.note("a sound that cannot be read", entry.place, str(error).removeprefix(f"{entry.place} "))
-        return
-    listing.found.append(FoundClip(name, path, described_labels(request, row, entry.place)))
+def _stored(store: AudioStore, name: str, entry: Entry) -> Path:
+    if entry.suffix in BY_FFMPEG:
+        return store.put_samples(name, entry.place, lambda: decode_published(entry.audio, entry.suffix, entry.place))
+    return store.put(name, entry.audio, entry.place)
 
 
-def _decoded(entry: Entry) -> Samples:
-    with tempfile.NamedTemporaryFile(suffix=entry.suffix) as file:
-        file.write(entry.audio)
-        file.flush()
-        audio, rate = read_audio(Path(file.name))
-    return quantise_24_bits(audio, rate)
+def _note(report: ShardReport, entry: Entry, error: AudioFileError) -> None:
+    report.note("a sound that cannot be read", entry.place, str(error).removeprefix(f"{entry.place} "))

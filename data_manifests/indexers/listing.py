@@ -13,6 +13,7 @@ from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
+from codec_superb.data_manifests.objects.published import KeptClip
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import Trial
 
@@ -24,13 +25,16 @@ class IndexRequest:
     """The input of an indexer."""
 
     root: Path
-    """The folder given by the user, absolute: the dataset's own folder or the one that it was unpacked into."""
+    """The folder given by the user, absolute: the dataset's own folder or the one that it was unpacked into. Of data in
+    a store a folder that nothing lies in."""
     partition: Partition
     store: Path
     """Folder for audio that is cut out of longer recordings; need not exist."""
     options: Mapping[str, Option] = field(default_factory=dict)
     progress: OnProgress = ignore_progress
     """Called with stage ``cut`` after each clip that an indexer stores."""
+    url: str = ""
+    """Of data in a store, which stays there; only the layouts that say so read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class FoundClip:
 
     id: str
     path: Path
+    """Of a clip in a store a name in its place, which partitions are told by."""
     labels: ManifestLabels
     labelled: bool = True
     """False when the publisher's files have no labels for this clip."""
@@ -47,6 +52,8 @@ class FoundClip:
     attribution: str | None = None
     category: Category | None = None
     """None for the manifest's category; set where a dataset has more than one."""
+    kept: KeptClip | None = None
+    """Of a clip in a store: where, and what is known of its sound."""
 
 
 @dataclass(slots=True)
@@ -66,6 +73,8 @@ class Listing:
     """Speaker verification trials by the name of their list."""
     collections: dict[str, Iterable[CollectionRow]] = field(default_factory=dict)
     """Collections by their names; read once, before the audio is hashed."""
+    url: str = ""
+    """What the paths in the clip list are relative to, where the clips lie in a store."""
     stored: bool = False
     """True when this package stored the clips; they are then hashed by their samples, not by the file's bytes."""
 

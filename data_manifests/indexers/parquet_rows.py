@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.indexers.listing import Listing
 from codec_superb.data_manifests.indexers.svq.tables import check_columns, open_parquet
+from codec_superb.data_manifests.objects.object_file import open_table
+from codec_superb.data_manifests.objects.stores import Found
 
 _ROWS_AT_ONCE = 16
 """Rows with audio; a batch of 5 s at 48 kHz stays below 10 MB."""
@@ -29,38 +27,17 @@ def shards_of(folder: Path, split: str, listing: Listing) -> list[Path]:
     return paths
 
 
-def read_parquet(path: Path, columns: tuple[str, ...], more: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def read_parquet(path: Path | Found, columns: tuple[str, ...], more: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Yield place and row of a file, a few rows at a time; ``more`` are columns that it need not have.
 
     Raises LayoutError for a file that is no Parquet or lacks one of ``columns``.
     """
-    file = open_parquet(path)
-    check_columns(file.schema_arrow.names, columns, str(path))
+    file = open_parquet(path) if isinstance(path, Path) else open_table(path)
+    place = str(path) if isinstance(path, Path) else path.url
+    check_columns(file.schema_arrow.names, columns, place)
     wanted = [name for name in file.schema_arrow.names if name in {*columns, *more}]
     number = 0
     for batch in file.iter_batches(_ROWS_AT_ONCE, columns=wanted):
         for row in batch.to_pylist():
             number += 1
-            yield f"{path}, row {number}", row
-
-
-def audio_bytes(cell: object, where: str) -> bytes:
-    """Return the audio file in a cell: its ``bytes``, or a WAV of floats made of ``waveform`` and ``sample_rate``.
-
-    Raises LayoutError for a cell that holds neither.
-    """
-    if isinstance(cell, dict):
-        content = cell.get("bytes")
-        if isinstance(content, bytes):
-            return content
-        if isinstance(cell.get("waveform"), list) and isinstance(cell.get("sample_rate"), int):
-            return _wav(cell["waveform"], cell["sample_rate"])
-    raise LayoutError(f"{where}: expected audio to hold bytes, or waveform and sample_rate, got {str(cell)[:60]!r}")
-
-
-def _wav(samples: list[float], rate: int) -> bytes:
-    import soundfile
-
-    buffer = io.BytesIO()
-    soundfile.write(buffer, np.asarray(samples, dtype=np.float32), rate, format="WAV", subtype="FLOAT")
-    return buffer.getvalue()
+            yield f"{place}, row {number}", row

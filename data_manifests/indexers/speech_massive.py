@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from codec_superb.data_manifests.audio.cells import audio_bytes
 from codec_superb.data_manifests.audio.store import AudioStore
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, locate
-from codec_superb.data_manifests.indexers.parquet_rows import audio_bytes, read_parquet, shards_of
+from codec_superb.data_manifests.indexers.parquet_rows import read_parquet, shards_of
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 GENDERS = ("Female", "Male")

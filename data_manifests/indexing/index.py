@@ -8,12 +8,14 @@ Hashing reads all of the audio once (minutes for tens of gigabytes, see
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from codec_superb.data_manifests.audio.samples import samples_sha256
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import (
     ClipRecord,
     DatasetIndex,
+    ObjectPart,
     check_hash,
     hash_records,
     hash_source,
@@ -38,6 +40,7 @@ from codec_superb.data_manifests.manifest import (
     Partition,
     is_wanted,
 )
+from codec_superb.data_manifests.objects.urls import checked_url, is_url, local_path
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import write_trials
 
@@ -47,6 +50,8 @@ FILES = "files"
 """Folder, beside the clip list, of pinned files that were fetched for the indexer."""
 _FACTS = "files.json"
 _ANY_HASH = "0" * 64
+LINES = 100_000
+"""Clips of a list that is written as lines, and held in memory; a longer one is a table."""
 
 
 def index(
@@ -54,9 +59,10 @@ def index(
 ) -> IndexReport:
     """Build and write the clip list of dataset ``name`` from the folder ``root``; return what was found.
 
-    ``root`` is the publisher's folder or the one it was unpacked into; for a dataset of the Hugging Face hub it is a
-    folder of Parquet shards, or None to read the hub at ``revision`` (a commit, tag or branch; by default the
-    manifest's). ``progress`` is called with the stages ``cut`` (audio stored) and ``check`` (files hashed).
+    ``root`` is the publisher's folder or the one it was unpacked into, or its URL in a store, where its sound then
+    stays; for a dataset of the Hugging Face hub it is a folder of Parquet shards, or None to read the hub at
+    ``revision`` (a commit, tag or branch; by default the manifest's). ``progress`` is called with the stages ``cut``
+    (audio stored) and ``check`` (files hashed).
 
     Raises UnknownDataset, LayoutError (what was expected where), ManifestError (an id given twice) and FetchError
     (the hub or a pinned file cannot be read).
@@ -86,6 +92,16 @@ def _find(
     manifest: Manifest, root: str | Path | None, home: Path, progress: OnProgress, revision: str | None
 ) -> Listing:
     source, store = manifest.source, home / STORE
+    url = checked_url(root) if isinstance(root, str) and is_url(root) else ""
+    if url and (path := local_path(url)) is not None:
+        url, root = "", path
+    if url and isinstance(source, IndexedSource):
+        request = IndexRequest(store, manifest.partition, store, source.options, progress, url)
+        return find_clips(source.layout, request)
+    if url:
+        raise LayoutError(
+            f"{url}: {manifest.name} is read from a folder of this machine, or fetched: leave the URL out"
+        )
     folder = None if root is None else _existing(Path(root), manifest)
     if isinstance(source, HuggingFaceSource):
         from codec_superb.data_manifests.hub.huggingface import export
@@ -103,7 +119,8 @@ def _find(
     if folder is None:
         at = source.url if isinstance(source, LocalSource) else manifest.homepage
         raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {at}")
-    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options, progress))
+    request = IndexRequest(folder, manifest.partition, store, source.options, progress)
+    return find_clips(source.layout, request)
 
 
 def _existing(root: Path, manifest: Manifest) -> Path:
@@ -134,7 +151,7 @@ def _check_names(listing: Listing) -> None:
 def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgress) -> IndexReport:
     folder.mkdir(parents=True, exist_ok=True)
     with writing_collections(folder, listing.collections) as collections:
-        facts = list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
+        facts = _facts(listing, folder, progress)
         records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
         pinned = manifest.source if isinstance(manifest.source, FilesSource) else None
         if pinned:
@@ -145,7 +162,7 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
         name=manifest.name,
         manifest_version=manifest.version,
         # relative where it can be: a home folder may be moved
-        root=STORE if listing.root == folder / STORE else str(listing.root),
+        root=listing.url or (STORE if listing.root == folder / STORE else str(listing.root)),
         clips=len(records),
         expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
         missing=missing,
@@ -160,22 +177,49 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
         stale.unlink()
     for name, trials in listing.trials.items():
         write_trials(folder, name, trials)
-    written = write_clip_list(folder, wanted, records)
+    written = _write_list(folder, wanted, records)
     return _report(manifest, listing, facts, written, folder)
+
+
+def _write_list(folder: Path, index: DatasetIndex, records: list[ClipRecord]) -> DatasetIndex:
+    if len(records) <= LINES:
+        return write_clip_list(folder, index, records)
+    from codec_superb.data_manifests.lists.clip_table import write_clip_table
+
+    return write_clip_table(folder, index, sorted(records, key=lambda record: record.id))
+
+
+def _facts(listing: Listing, folder: Path, progress: OnProgress) -> list[FileFacts]:
+    if listing.url:
+        kept = [clip.kept.measured for clip in listing.found if clip.kept]
+        return [FileFacts(its.size, 0, its.sha256, its.sampling_rate, its.frames) for its in kept]
+    return list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
+
+
+def _place(clip: FoundClip, facts: FileFacts, listing: Listing) -> dict[str, Any]:
+    """Return the fields of a clip's record that say where its file is, and what its hash is taken of."""
+    if clip.kept is None:
+        # Versions of libFLAC compress differently; the samples are the same.
+        sha256 = samples_sha256(clip.path) if listing.stored else facts.sha256
+        path = clip.path.relative_to(listing.root).as_posix()
+        return {"path": path, "sha256": sha256, "sha256_of": "samples" if listing.stored else "file"}
+    its = clip.kept.sound
+    part = ObjectPart(
+        version=its.version, size=its.size, start=its.start, row=its.row, column=its.column, suffix=its.suffix
+    )
+    path = its.url.removeprefix(f"{listing.url}/")
+    return {"path": path, "object": part, "frames": facts.frames, "sha256": facts.sha256, "sha256_of": "samples"}
 
 
 def _record(clip: FoundClip, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
     return ClipRecord(
         id=clip.id,
-        path=clip.path.relative_to(listing.root).as_posix(),
         category=clip.category or manifest.categories[0],
         sampling_rate=facts.sampling_rate,
         licence=clip.licence or manifest.licence,
         attribution=clip.attribution or f"{manifest.title} ({manifest.homepage})",
-        # Versions of libFLAC compress differently; the samples are the same.
-        sha256=samples_sha256(clip.path) if listing.stored else facts.sha256,
-        sha256_of="samples" if listing.stored else "file",
         labels=clip.labels,
+        **_place(clip, facts, listing),
     )
 
 
@@ -210,7 +254,7 @@ def _report(
     expected = manifest.expected_clips
     return IndexReport(
         name=manifest.name,
-        root=listing.root,
+        root=listing.url or listing.root,
         folder=folder,
         clips=written.clips,
         published=expected.count if expected else None,

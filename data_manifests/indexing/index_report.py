@@ -15,8 +15,8 @@ class IndexReport:
     """The report of one indexing; of long lists only the first names are kept."""
 
     name: str
-    root: Path
-    """Folder that the clips' paths are relative to."""
+    root: Path | str
+    """Folder or URL that the clips' paths are relative to."""
     folder: Path
     """Folder of the clip list."""
     clips: int

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import file_sha256, in_words, locked, remove_partial, write_atomically
 from codec_superb.pipeline.errors import PipelineError
@@ -121,7 +120,7 @@ def _refuse_full(dataset: Dataset, todo: Sequence[str], folder: Path) -> None:
     needed = 0
     for clip in todo:
         try:
-            header = read_header(dataset.clip(clip).path)
+            header = dataset.clip(clip).header()
         except OSError:  # reported when it is its turn
             continue
         needed += header[1] * _BYTES if header else 0

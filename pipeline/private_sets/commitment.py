@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import fsum
 
 from codec_superb.data_manifests import Category, open_dataset
-from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.data_manifests.clip import Clip
 from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import file_sha256
@@ -57,7 +56,7 @@ def private_facts(spec: str) -> PrivateFacts:
         sounds: dict[Category, list[str]] = defaultdict(list)
         broken = 0
         for clip in map(dataset.clip, dataset.clip_ids()):
-            rate, frames = read_header(clip.path) or (None, 0)
+            rate, frames = clip.header() or (None, 0)
             if rate:
                 lengths[clip.category].append(frames / rate)
                 sounds[clip.category].append(_sound_hash(clip))

@@ -26,6 +26,7 @@ from codec_superb.applications.interface import Backend, Model, Prediction, Samp
 from codec_superb.applications.task_definitions.messages import Prompt
 from codec_superb.applications.understanding.templates import render
 from codec_superb.data_manifests import Clip, Dataset
+from codec_superb.data_manifests.errors import StoreError
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.predictions import Answer, Failure, checked, model_digest
 from codec_superb.pipeline.runs.audio_store import read_audio
@@ -171,6 +172,8 @@ class _SoundReader:
             options = (self._prompt.classes or item.choices) if self._prompt else ()
             beside = self._reference(clip) if self._backend.needs_reference else None
             return Sound(item, own, beside, messages, options, place.sha256, self._dataset.name)
+        except StoreError:
+            raise  # the same for every clip
         except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
             return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
 

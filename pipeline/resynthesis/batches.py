@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from codec_superb.data_manifests import Clip
-from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.pipeline.workers.batches import Length, batches
 
 SECONDS_ON_CUDA = 60.0
@@ -37,6 +36,6 @@ def plan_batches(clips: Iterable[Clip], seconds: float) -> Iterator[tuple[str, .
 def _header(clip: Clip) -> tuple[int, int] | None:
     """Return rate and samples; None for a file that cannot be read, which is reported in its row later."""
     try:
-        return read_header(clip.path)
+        return clip.header()
     except OSError:
         return None

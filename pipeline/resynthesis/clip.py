@@ -24,6 +24,7 @@ from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.data_manifests import Category, Clip
+from codec_superb.data_manifests.errors import StoreError
 from codec_superb.pipeline.conditions.apply import Heard, codings, decode_received, heard, packet_times
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
@@ -327,7 +328,7 @@ def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
     """Call ``action``; an exception becomes this clip's failure at ``stage``, except those that end the run."""
     try:
         return action(*arguments)
-    except (PipelineError, CodecUnusable):
+    except (PipelineError, CodecUnusable, StoreError):
         raise
     except Exception as error:
         raise _Failed(stage, error) from error

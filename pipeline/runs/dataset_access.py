@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Category, Clip, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
+from codec_superb.data_manifests.objects.urls import checked_url, is_url
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.runs.info import DatasetInfo
 
@@ -57,9 +58,11 @@ def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
 
 
 def location_of(spec: str) -> str | None:
-    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
+    """Return how a dataset that is none of the benchmark's is opened again: absolute path, URL, or a plug-in's name."""
     if spec in manifest_names():
         return None
+    if is_url(spec):
+        return checked_url(spec)
     path = Path(spec).expanduser()
     return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
 
@@ -70,14 +73,19 @@ def refuse_output_inside(spec: str, dataset: Dataset, out: Path) -> None:
     Raises PipelineError.
     """
     place = location_of(spec)
-    if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
+    if (
+        place is not None
+        and not is_url(place)
+        and not is_plugged(spec)
+        and out.resolve().is_relative_to(Path(place).resolve())
+    ):
         raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another one")
 
 
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
     """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
 
-    Raises AudioFileError for a file that cannot be decoded.
+    Raises AudioFileError for a file that cannot be decoded, StoreError where its store gives nothing at all.
     """
     audio, rate = clip.load()
     return to_mono(audio), rate

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 import codec_superb
+from codec_superb.data_manifests.objects.urls import without_secrets
 from codec_superb.pipeline.runs.info import Provenance
 
 PACKAGES = (
@@ -49,7 +50,7 @@ def stamp(
         batch_seconds=batch_seconds or None,
         packages=package_versions() | (_versions(PROBE_PACKAGES) if stage == "probe" else {}),
         backends=dict(backends or {}),
-        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        command=shlex.join([Path(sys.argv[0]).name, *map(without_secrets, sys.argv[1:])]),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Clip
+from codec_superb.data_manifests.errors import StoreError
 from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
@@ -71,6 +72,8 @@ def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
         # once for all codecs of this clip: spectra, resampled forms and pitch stay with it
         sound, rate = load_mono(clip)
         reference = prepare(heard(task.reference, dataset, clip, sound, rate).samples, rate)
+    except StoreError:
+        raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - a reference that cannot be read costs its own clip only
         reason = f"the reference cannot be read: {type(error).__name__}: {reason_of(error, clip)}"
         for item in task.items:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from codec_superb.data_manifests import Clip, Dataset, open_dataset
-from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.data_manifests.catalogue import MANIFESTS, load_manifest, manifest_names
 from codec_superb.data_manifests.errors import AudioFileError, DatasetNotPrepared
 from codec_superb.metrics.score import undefined_by_reference
@@ -47,7 +46,7 @@ def _lengths(name: str, manifest_hash: str) -> Mapping[str, KnownClip]:
 def length_of(clip: Clip) -> KnownClip:
     """Return what is known of a clip without its sound; rate and length by its header, None where it states none."""
     try:
-        header = read_header(clip.path)
+        header = clip.header()
     except OSError:
         header = None
     rate, samples = header or (None, None)

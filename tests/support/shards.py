@@ -28,7 +28,7 @@ def write_shard(
 ) -> Path:
     """Write sounds with their JSON."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(file, "w:gz") as shard:
+    with tarfile.open(file, "w:gz" if file.suffix == ".gz" else "w") as shard:
         for key, audio, fields in samples:
             for ending, content in ((suffix, audio), ("json", json.dumps(fields).encode())):
                 info = tarfile.TarInfo(f"{key}.{ending}")

@@ -1,0 +1,1 @@
+"""Clip lists in Parquet, which are opened without being read."""
