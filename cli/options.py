@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -50,7 +51,21 @@ ReferenceOption = Annotated[
     Literal["clean", "input"],
     typer.Option("--reference", help="What metrics compare a run under a condition with: the original, or the input."),
 ]
-OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.")]
+
+
+def _local(paths: Path | list[Path]) -> Path | list[Path]:
+    """Refuse URLs: a run is journalled, locked and renamed, which stores do not offer."""
+    for path in paths if isinstance(paths, list) else [paths]:
+        # a path of s3://bucket/runs
+        if re.match(r"(s3|gs|hf):/", str(path)):
+            raise typer.BadParameter(
+                f"{path}: runs are written and read in a folder of this machine: name a local one, and copy finished "
+                "runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
+            )
+    return paths
+
+
+OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.", callback=_local)]
 DeviceOption = Annotated[Device, typer.Option(help="Where neural codecs run.")]
 WeightsOption = Annotated[
     str | None,
@@ -162,7 +177,9 @@ BudgetOption = Annotated[
         show_default="any",
     ),
 ]
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
+RunsArgument = Annotated[
+    list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.", callback=_local)
+]
 
 
 def plain_path(path: Path) -> str:

@@ -97,12 +97,12 @@ class ClipRecord(StrictModel):
             return root / self.path
         from codec_superb.data_manifests.objects.sound import StoredSound
 
-        its, sha256 = self.object, self.sha256 if self.sha256_of == "file" else ""
-        if its is None:
-            raise ManifestError(f"clip {self.id}: expected its place in an object of {root}, got a path alone")
+        its = self.object
+        if its is None:  # a file as it lay in a folder
+            return StoredSound(f"{root}/{self.path}", 0, "", sha256=self.sha256, sha256_of=self.sha256_of)
         return StoredSound(
-            f"{root}/{self.path}", its.size, its.version, its.start, its.row, its.column,
-            sha256=sha256, suffix=its.suffix, stored=self.sha256_of == "samples",
+            f"{root}/{self.path}", its.size, its.version, its.start, its.row, its.column, its.suffix,
+            stored=self.sha256_of == "samples", sha256=self.sha256, sha256_of=self.sha256_of,
         )  # fmt: skip
 
     def to_clip(self, dataset: str, root: Path | str, cluster: str = "", slice_label: str | None = None) -> Clip:
