@@ -67,7 +67,9 @@ def _call(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:  # before the next line but one is evaluated, which imports for a fifth of a second
         raise
     except _user_errors() as error:
-        sys.stderr.write(f"codec-superb: {error}\n")
+        from codec_superb.data_manifests.objects.urls import without_secrets
+
+        sys.stderr.write(f"codec-superb: {without_secrets(str(error))}\n")
         return CANNOT_START
     except BrokenPipeError:
         sys.stderr.close()  # the reader of the pipe is gone; Python would report a failed flush at exit

@@ -58,9 +58,11 @@ def _local(paths: Path | list[Path]) -> Path | list[Path]:
     for path in paths if isinstance(paths, list) else [paths]:
         # a path of s3://bucket/runs
         if re.match(r"(s3|gs|hf):/", str(path)):
+            from codec_superb.data_manifests.objects.urls import without_secrets
+
             raise typer.BadParameter(
-                f"{path}: runs are written and read in a folder of this machine: name a local one, and copy finished "
-                "runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
+                f"{without_secrets(str(path))}: runs are written and read in a folder of this machine: name a local one, "
+                "and copy finished runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
             )
     return paths
 

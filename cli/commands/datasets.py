@@ -151,7 +151,9 @@ def _ask(size: str, *, yes: bool) -> None:
 @app.command("index")
 def index(
     name: str,
-    root: Annotated[Path | None, typer.Option(help="The publisher's folder, as it was unpacked.")] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="DIR|URL", help="The publisher's folder, as it was unpacked, or its URL.")
+    ] = None,
     revision: Annotated[str | None, typer.Option(help="Commit or tag of a dataset of the Hugging Face hub.")] = None,
     as_json: JsonOption = False,
 ) -> None:

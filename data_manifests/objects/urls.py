@@ -12,8 +12,9 @@ SCHEMES = ("s3", "gs", "hf", "file")
 """Of URLs that name data."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=://)")
 # the path ends where a text would end an address
-_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#]*@")
-_QUERY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s?#'\"<>]*)[?#][^\s'\"<>)]*")
+_BEGIN = r"((?:[A-Za-z][A-Za-z0-9+.-]*:/|(?:s3|gs|hf|https?):)/"  # a path of a URL has lost a slash
+_USER = re.compile(rf"{_BEGIN})[^\s/?#]*@")
+_QUERY = re.compile(rf"{_BEGIN}[^\s?#'\"<>]*)[?#][^\s'\"<>)]*")
 
 
 def is_url(text: str) -> bool:

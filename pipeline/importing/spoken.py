@@ -212,6 +212,8 @@ def _spoken(clip: Clip, said: tuple[str, str | None], folder: Path, name: str, w
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{PARTIAL}{path.name}")
+    if not isinstance(clip.path, Path) and any("{sound}" in word for word in words):
+        raise PipelineError(f"{clip.path}: a program takes a file of this machine as {{sound}}: fetch the dataset")
     values = {"text": text, "out": str(part), "language": language or "", "sound": str(clip.path)}
     try:
         _call([_filled(word, values) for word in words], text, takes_text=any("{text}" in word for word in words))

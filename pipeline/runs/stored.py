@@ -1,7 +1,7 @@
 """Finished runs and datasets put into a store and fetched from one: every file by itself, what marks the whole last.
 
-An object is written under the condition that there is none of its name. A copy that was interrupted goes on, two writers
-never mix, and a run is in the store once its ``run.json`` is (a dataset its ``index.json``).
+An object is written under the condition that there is none of its name. A copy that was interrupted goes on, two
+writers never mix, and a run is in the store once its ``run.json`` is (a dataset its ``index.json``).
 """
 
 from __future__ import annotations
@@ -115,10 +115,8 @@ def _get_one(store: Store, found: Found, key: str, target: Path) -> bool:
 
 def _same(found: Found, content: bytes) -> bool:
     """Whether an object surely has this content; S3 states the MD5 of what came in one piece and is not encrypted."""
-    return (
-        found.size == len(content)
-        and found.version.strip('"') == hashlib.md5(content, usedforsecurity=False).hexdigest()
-    )
+    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    return found.size == len(content) and found.version.strip('"') == md5
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:

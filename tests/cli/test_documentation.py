@@ -33,7 +33,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "datasets list", "datasets show", "datasets prepare", "datasets index",
         "datasets check", "datasets export", "datasets make", "resynth", "import",
         "score", "probe", "applications", "check-task", "pack", "check", "check-judge", "report", "compare", "bench",
-        "cite", "merge", "slurm",
+        "cite", "copy", "merge", "slurm",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode", "tokens show", "tokens lm",
         "tasks convert",
         "tasks import",

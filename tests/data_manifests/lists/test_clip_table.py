@@ -30,7 +30,7 @@ def _records(count: int) -> list[ClipRecord]:
 
 
 def test_a_table_gives_back_every_clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids, their order, each clip with all its fields and the hash are those of a list of lines, over many row groups."""
+    """Ids, order, clips with all their fields and the hash are those of a list of lines, over many row groups."""
     monkeypatch.setattr(clip_table, "GROUP_ROWS", 7)
     records = sorted(_records(50), key=lambda record: record.id)
     index = write_clip_table(tmp_path, INDEX, iter(records))

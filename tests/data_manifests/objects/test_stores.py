@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 from support.objects.s3 import S3, Fault
@@ -108,7 +109,7 @@ def test_urls_with_secrets_are_refused_without_them(url: str) -> None:
     with pytest.raises(DatasetError) as caught:
         checked_url(url)
     assert "secret" not in str(caught.value)
-    assert "secret" not in without_secrets(f"--dataset={url} 'x {url}'")
+    assert "secret" not in without_secrets(f"--dataset={url} 'x {url}' {Path(url)}")
     assert "AKIA" not in str(caught.value)
 
 

@@ -47,9 +47,8 @@ def test_a_run_on_a_store_has_the_rows_of_one_on_a_folder(clips: Path, s3: S3, t
     assert contents(there / CODEC / "clips") == contents(here / CODEC / "clips")
     info = RunFolder(there / CODEC / "clips").info()
     assert info.dataset.location == f"{s3.url}/takes/clips"
-    written = b"".join(
-        path.read_bytes() for top in (there, tmp_path / "home") for path in top.rglob("*") if path.is_file()
-    )
+    files = (path for top in (there, tmp_path / "home") for path in top.rglob("*") if path.is_file())
+    written = b"".join(path.read_bytes() for path in files)
     assert SECRET.encode() not in written
     assert b"AKIATESTS" not in written
     # each object was read once by two stages and two processes
@@ -79,14 +78,14 @@ def test_one_object_costs_its_clip_and_a_store_that_is_away_the_command(clips: P
 
 
 def test_runs_are_copied_into_a_store_whole_and_back(clips: Path, s3: S3, tmp_path: Path) -> None:
-    """A copy that was cut off goes on, its mark comes last, another run is not written over, and back it is the same."""
+    """A copy that was cut off goes on, its mark comes last, other runs are not written over, and it comes back."""
     runs, url = tmp_path / "runs", f"{s3.url}/runs"
     resynthesise([CODEC], [str(clips)], out=runs, workers=1)
     assert call(["resynth", "--codec", CODEC, "--dataset", str(clips), "--out", url]) != 0
     assert not Path("s3:").exists()
     s3.faults.append(Fault("503", "run.json"))
     assert call(["copy", str(runs), url]) != 0
-    with pytest.raises(RunFolderError, match="found no run.json"):
+    with pytest.raises(RunFolderError, match=r"found no run\.json"):
         get(url, tmp_path / "back")
     s3.faults.clear()
     assert put(runs, url) == 1
