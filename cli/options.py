@@ -61,7 +61,7 @@ def _local(paths: Path | list[Path]) -> Path | list[Path]:
             from codec_superb.data_manifests.objects.urls import without_secrets
 
             raise typer.BadParameter(
-                f"{without_secrets(str(path))}: runs are written and read in a folder of this machine: name a local one, "
+                f"{without_secrets(str(path))}: runs are written and read in a folder of this machine: name one, "
                 "and copy finished runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
             )
     return paths

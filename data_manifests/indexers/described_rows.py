@@ -68,7 +68,7 @@ def _find_streamed(request: IndexRequest) -> Listing:
                 _miss(listing, name, error)
                 continue
             listing.found.append(FoundClip(name, path, described_labels(request, row, where), kept=kept))
-        request.progress(ProgressUpdate("cut", len(listing.found), len(listing.found), found.name))
+        request.progress(ProgressUpdate("cut", len(listing.found), 0, found.name))
     return listing
 
 

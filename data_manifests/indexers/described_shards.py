@@ -85,7 +85,7 @@ def _find_streamed(request: IndexRequest, listing: Listing, report: ShardReport)
                     continue
                 labels = described_labels(request, row, entry.place)
                 listing.found.append(FoundClip(name, path, labels, kept=kept))
-        request.progress(ProgressUpdate("cut", len(listing.found), len(listing.found), found.name))
+        request.progress(ProgressUpdate("cut", len(listing.found), 0, found.name))
 
 
 def _rows(

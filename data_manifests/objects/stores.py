@@ -172,6 +172,10 @@ class Bucket:
             if "NoSuchBucket" in str(error):
                 raise StoreError(f"{self.url}: there is no such bucket") from None
             raise ObjectError(f"{place}: there is no such object") from None
+        except exceptions.InvalidPathError:
+            raise ObjectError(
+                f"{place}: a name there has an empty part, '.' or '..', which cannot be asked for: rename it"
+            ) from None
         except exceptions.PreconditionError:
             raise ObjectError(_changed(place)) from None
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import codec_superb
 from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.data_manifests.objects.cache import ObjectCache, bound_of
 
@@ -58,7 +57,7 @@ def _read(cache: ObjectCache, key: str) -> bytes | None:
 
 def test_processes_share_it(tmp_path: Path) -> None:
     """Four processes that fill one cache at once keep to the bound, and none ever reads another's bytes."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(codec_superb.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _FILL, str(tmp_path)]
     running = [subprocess.Popen([*command, str(number)], env=environment) for number in range(4)]
     assert [process.wait() for process in running] == [0] * 4

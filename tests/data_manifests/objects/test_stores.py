@@ -95,6 +95,37 @@ def test_what_is_there_is_not_written_over(there: S3) -> None:
     assert store.read(key, 0, 5, "") == b"first"
 
 
+def test_names_are_those_of_the_store(there: S3) -> None:
+    """Objects with any characters in their names are listed and read; names that cannot be asked for are told."""
+    names = [
+        "ü ñ",
+        "100%",
+        "%41",
+        "a+b",
+        "#1",
+        "q?x",
+        "[x]{y}",
+        "it's",
+        '"q"',
+        "back\\slash",
+        ".hidden",
+        "日本",
+        "😀",
+        "<*>|:",
+    ]
+    for name in names:
+        there.put(f"names/{name}", name.encode())
+    store, _ = store_of(f"{there.url}/names")
+    found = list(store.listed("names"))
+    assert {each.url.removeprefix(f"{there.url}/names/") for each in found} == set(names)
+    for each in found:
+        content = store.read(each.url.removeprefix(f"{there.url}/"), 0, each.size, each.version)
+        assert each.url.endswith(f"/{content.decode()}")
+    there.put("names/x//y.wav", b"y")
+    with pytest.raises(ObjectError, match="rename it"):
+        list(store.listed("names"))
+
+
 @pytest.mark.parametrize(
     "url",
     [
