@@ -217,7 +217,7 @@ def _opened(place: Path | Found) -> Any:
 
     if not isinstance(place, Path):
         try:
-            return open_table(place)
+            return open_table(place, whole_groups=True)
         except LayoutError as error:
             raise ManifestError(str(error)) from error
     try:

@@ -52,14 +52,18 @@ def in_order(found: Found) -> io.BufferedReader:
     return io.BufferedReader(ObjectFile(found), AHEAD)
 
 
-def open_table(found: Found) -> Any:
-    """Open a Parquet table of a store; its footer alone is read. Raises LayoutError for what is none."""
+def open_table(found: Found, *, whole_groups: bool = False) -> Any:
+    """Open a Parquet table of a store; its footer alone is read.
+
+    ``whole_groups`` reads the columns of a row group in few requests, of which each is held in memory; otherwise a
+    column is read in pieces, however long it is. Raises LayoutError for what is no table.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        # a column chunk is read in pieces of this size: memory is that of pieces, not of chunks
-        return pq.ParquetFile(pa.PythonFile(ObjectFile(found), "r"), buffer_size=AHEAD, pre_buffer=False)
+        file = pa.PythonFile(ObjectFile(found), "r")
+        return pq.ParquetFile(file, buffer_size=0 if whole_groups else AHEAD, pre_buffer=whole_groups)
     except ObjectError:
         raise
     except (pa.ArrowException, OSError) as error:

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from support.objects.fixtures import s3, s3_of_process
+from support.objects.s3 import S3
 
+from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, ObjectPart, hash_records
 from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.lists import clip_table
 from codec_superb.data_manifests.lists.clip_table import ClipTable, write_clip_table
 from codec_superb.data_manifests.manifest import ManifestLabels
 
+__all__ = ["s3", "s3_of_process"]
 INDEX = DatasetIndex(name="birds", manifest_version="1", root=".", clips=0, manifest_hash="0" * 64)
 
 
@@ -44,6 +48,25 @@ def test_a_table_gives_back_every_clip(tmp_path: Path, monkeypatch: pytest.Monke
         assert unknown not in table.ids()
         with pytest.raises(KeyError):
             table.record(unknown)
+
+
+@pytest.mark.network
+def test_a_table_in_a_store_is_not_fetched(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a list in a store costs its footer, and a clip the row group that has it, in a few requests."""
+    monkeypatch.setattr(clip_table, "GROUP_ROWS", 500)
+    records = sorted(_records(10_000), key=lambda record: record.id)
+    write_clip_table(tmp_path, INDEX, records)
+    content = (tmp_path / "clips.parquet").read_bytes()
+    s3.put("list/clips.parquet", content)
+    s3.put("list/index.json", (tmp_path / "index.json").read_bytes())
+    dataset = open_dataset(f"{s3.url}/list")
+    assert len(dataset) == 10_000
+    s3.requests.clear()
+    for record in records[700:750]:
+        assert dataset.clip(record.id).attribution == "A"
+    assert len(s3.requests) <= 3
+    assert sum(each.sent for each in s3.requests) < len(content) / 10
+    assert dataset.clip_ids()[9_999] == records[-1].id
 
 
 def test_an_order_that_would_lose_clips_is_refused(tmp_path: Path) -> None:
