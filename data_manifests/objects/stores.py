@@ -22,7 +22,9 @@ from codec_superb.missing_package import not_installed
 RETRIES = 5
 """How often a request is tried again before it has failed."""
 CONNECT_SECONDS, SILENT_SECONDS, LONGEST_SECONDS = 10.0, 20.0, 120.0
-"""Limits of one request: for a connection, between two pieces of an answer, and for all tries of it together."""
+"""Limits: for a connection, between two pieces of an answer, and from a request to the beginning of its last try."""
+_WHOLE_SECONDS = 3600.0
+"""Limit of one answer, that of an object of gigabytes too."""
 _STATUS = re.compile(r"status code: (\d{3}[ \w]*)")
 _KINDS = {
     "kind: Connect": "no connection",
@@ -33,6 +35,12 @@ _KINDS = {
     "kind: Request": "the answer broke off",
 }
 """How obstore writes what it saw, and what is said of it; its own text has addresses, and answers of the store."""
+_CREDENTIALS = (
+    "see that this machine's credentials are there and may read it (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+    "GOOGLE_APPLICATION_CREDENTIALS, or the role of the machine)"
+)
+_METADATA = re.compile(r"169\.254\.|metadata\.google|[Cc]redential")
+"""Where roles of machines are asked for, which is done where there are no other credentials."""
 _NOBODY = "codec-superb-is-anybody-there"
 """Name of an object that is asked for to see whether a store answers at all."""
 
@@ -114,7 +122,7 @@ class Bucket:
         limits = {
             "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
             "read_timeout": timedelta(seconds=SILENT_SECONDS),
-            "timeout": timedelta(seconds=LONGEST_SECONDS),
+            "timeout": timedelta(seconds=_WHOLE_SECONDS),
             # an address without TLS is only ever asked where somebody named it as the endpoint
             "allow_http": True,
         }
@@ -178,18 +186,17 @@ class Bucket:
             ) from None
         except exceptions.PreconditionError:
             raise ObjectError(_changed(place)) from None
-        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError):
-            # S3 answers 403 for an object that is not there where the caller may not list
-            if self._gave:
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            # S3 answers so for an object that is not there where the caller may not list; ended tokens have other codes
+            if self._gave and "AccessDenied" in str(error):
                 raise ObjectError(
                     f"{place}: the store refuses it (or has none, where listing is not allowed)"
                 ) from None
-            raise StoreError(
-                f"{self.url} refuses {place}: see that this machine's credentials are there and may read it "
-                "(AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, GOOGLE_APPLICATION_CREDENTIALS)"
-            ) from None
+            raise StoreError(f"{self.url} refuses {place}: {_CREDENTIALS}") from None
         except exceptions.BaseError as error:
             reason = _reason(error)
+            if _METADATA.search(str(error)):
+                raise StoreError(f"{self.url}: no credentials were found: {_CREDENTIALS}") from None
             if self._answers():
                 raise ObjectError(f"{place} cannot be read: {reason}, {RETRIES + 1} times") from None
             raise StoreError(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
 from support.objects.s3 import S3, Fault
 
-from codec_superb.data_manifests.errors import DatasetError, ObjectError, StoreError
+from codec_superb.data_manifests.errors import DatasetError, FetchError, ObjectError, StoreError
 from codec_superb.data_manifests.objects import stores
 from codec_superb.data_manifests.objects.stores import Files, store_of
 from codec_superb.data_manifests.objects.urls import checked_url, without_secrets
@@ -85,6 +86,21 @@ def test_a_store_that_is_away_is_no_fault_of_an_object(there: S3) -> None:
     store, key = store_of("s3://no-such-bucket/a")
     with pytest.raises(StoreError, match="no such bucket"):
         store.read(key, 0, 10, "")
+
+
+def test_who_is_refused_is_told_what_to_do(there: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals of everything end a command, one object that may not be read is its own, a missing package is named."""
+    store, key = store_of(f"{there.url}/a/b c.bin")
+    there.faults.append(Fault("403", times=1))
+    with pytest.raises(StoreError, match="see that this machine's credentials are there"):
+        store.read(key, 0, 10, "")
+    assert store.read(key, 0, 10, "")
+    there.faults.append(Fault("403", times=1))
+    with pytest.raises(ObjectError, match="the store refuses it"):
+        store.read(key, 0, 10, "")
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(FetchError, match=r"needs obstore, which is not installed: pip install 'codec-superb\[s3\]'"):
+        store_of("s3://another/a")
 
 
 def test_what_is_there_is_not_written_over(there: S3) -> None:

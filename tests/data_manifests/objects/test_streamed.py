@@ -136,6 +136,9 @@ def test_tables_of_a_store_are_those_of_a_folder(
         dataset.clip(f"test/{number}").load()
     assert sum(each.sent for each in s3.requests) < table.stat().st_size / 8
     assert len(s3.requests) <= 2  # the leaves of the column
+    s3.put(f"birds/data/{table.name}", table.read_bytes()[::-1])
+    with pytest.raises(AudioFileError, match="was changed since its clips were listed"):
+        dataset.clip("test/20").load()
 
 
 def test_what_goes_wrong_in_a_store_costs_its_own_clips(

@@ -45,8 +45,8 @@ class Fault:
     """What happens to requests whose path has ``part`` in it, ``times`` times."""
 
     kind: str
-    """``503``, ``slow`` (the answer stops for ``seconds``), ``cut`` (half of the answer, then the end), ``short`` (half
-    of the answer, and a header that says so), ``gone`` (no answer)."""
+    """``403``, ``503``, ``slow`` (the answer stops for ``seconds``), ``cut`` (half of the answer, then the end), ``short``
+    (half of the answer, and a header that says so), ``gone`` (no answer)."""
     part: str = ""
     times: int = 1 << 30
     seconds: float = 0.0
@@ -145,11 +145,11 @@ class _Proxy(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         fault = self.there.fault_of(self.path)
-        if fault and fault.kind in {"503", "gone"}:
+        if fault and fault.kind in {"403", "503", "gone"}:
             self._note(0)
             self.close_connection = True
-            if fault.kind == "503":
-                self.send_error(503, "Slow Down")
+            if fault.kind != "gone":
+                self._refuse(fault)
             return
         upstream = http.client.HTTPConnection("127.0.0.1", self.there.port)
         upstream.request(self.command, self.path, body, dict(self.headers))
@@ -158,6 +158,14 @@ class _Proxy(BaseHTTPRequestHandler):
         upstream.close()
         self._note(len(content))
         self._answer(answer, content, fault)
+
+    def _refuse(self, fault: Fault) -> None:
+        code = {"403": "AccessDenied", "503": "SlowDown"}[fault.kind]
+        content = f"<Error><Code>{code}</Code><AWSAccessKeyId>AKIATESTS</AWSAccessKeyId></Error>".encode()
+        self.send_response(int(fault.kind))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content if self.command != "HEAD" else b"")
 
     def _note(self, sent: int) -> None:
         self.there.requests.append(Request(self.command, self.path, self.headers.get("Range", ""), sent))
