@@ -39,7 +39,7 @@ _CREDENTIALS = (
     "see that this machine's credentials are there and may read it (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
     "GOOGLE_APPLICATION_CREDENTIALS, or the role of the machine)"
 )
-_METADATA = re.compile(r"169\.254\.|metadata\.google|[Cc]redential")
+_METADATA = re.compile(r"http://(169\.254\.|metadata\.google\.internal)")
 """Where roles of machines are asked for, which is done where there are no other credentials."""
 _NOBODY = "codec-superb-is-anybody-there"
 """Name of an object that is asked for to see whether a store answers at all."""
@@ -177,8 +177,7 @@ class Bucket:
         try:
             yield
         except FileNotFoundError as error:
-            if "NoSuchBucket" in str(error):
-                raise StoreError(f"{self.url}: there is no such bucket") from None
+            self._refuse_bucket(error)
             raise ObjectError(f"{place}: there is no such object") from None
         except exceptions.InvalidPathError:
             raise ObjectError(
@@ -187,21 +186,26 @@ class Bucket:
         except exceptions.PreconditionError:
             raise ObjectError(_changed(place)) from None
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            # S3 answers so for an object that is not there where the caller may not list; ended tokens have other codes
-            if self._gave and "AccessDenied" in str(error):
+            # S3 says so of an object that is not there where the caller may not list; ended tokens have other codes
+            if self._gave and "<Code>AccessDenied<" in str(error):
                 raise ObjectError(
                     f"{place}: the store refuses it (or has none, where listing is not allowed)"
                 ) from None
             raise StoreError(f"{self.url} refuses {place}: {_CREDENTIALS}") from None
         except exceptions.BaseError as error:
+            self._refuse_bucket(error)
             reason = _reason(error)
             if _METADATA.search(str(error)):
                 raise StoreError(f"{self.url}: no credentials were found: {_CREDENTIALS}") from None
             if self._answers():
-                raise ObjectError(f"{place} cannot be read: {reason}, {RETRIES + 1} times") from None
+                raise ObjectError(f"{place} cannot be read: {reason}") from None
             raise StoreError(
                 f"{self.url} does not answer ({reason}): run the same command again, what is finished stays"
             ) from None
+
+    def _refuse_bucket(self, error: Exception) -> None:
+        if "<Code>NoSuchBucket<" in str(error):
+            raise StoreError(f"{self.url}: there is no such bucket") from None
 
     def _answers(self) -> bool:
         from obstore import exceptions

@@ -86,6 +86,8 @@ def test_a_store_that_is_away_is_no_fault_of_an_object(there: S3) -> None:
     store, key = store_of("s3://no-such-bucket/a")
     with pytest.raises(StoreError, match="no such bucket"):
         store.read(key, 0, 10, "")
+    with pytest.raises(StoreError, match="no such bucket"):
+        list(store.listed(key))
 
 
 def test_who_is_refused_is_told_what_to_do(there: S3, monkeypatch: pytest.MonkeyPatch) -> None:
