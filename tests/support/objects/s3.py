@@ -45,8 +45,8 @@ class Fault:
     """What happens to requests whose path has ``part`` in it, ``times`` times."""
 
     kind: str
-    """``403``, ``503``, ``slow`` (the answer stops for ``seconds``), ``cut`` (half of the answer, then the end), ``short``
-    (half of the answer, and a header that says so), ``gone`` (no answer)."""
+    """``403``, ``503``, ``slow`` (the answer stops for ``seconds``), ``cut`` (half of the answer, then the end),
+    ``short`` (half of the answer, and a header that says so), ``gone`` (no answer)."""
     part: str = ""
     times: int = 1 << 30
     seconds: float = 0.0
