@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from codec_superb.data_manifests.errors import FetchError, ObjectError, StoreError
+from codec_superb.data_manifests.errors import DatasetError, FetchError, ObjectError, StoreError
 from codec_superb.missing_package import not_installed
 
 RETRIES = 5
@@ -264,8 +264,9 @@ class Files:
             raise ObjectError(f"{place}: there is no such file") from None
         except PermissionError:
             raise StoreError(f"{self._root} refuses {place}: log in as its own programs ask for it") from None
-        except (OSError, ValueError) as error:
-            # huggingface_hub's errors of HTTP are OSErrors, as those of connections are
+        except DatasetError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the client of a file system raises
             raise StoreError(f"{place} cannot be read ({type(error).__name__}): run the same command again") from None
 
 

@@ -165,6 +165,7 @@ def test_urls_with_secrets_are_refused_without_them(url: str) -> None:
 def test_a_file_system_of_fsspec_is_read_by_the_same_rules() -> None:
     """What fsspec reads (the hub) is told apart by version; what is missing or truncated is an error of the object."""
     import fsspec
+    from huggingface_hub import HfFileSystem
 
     system = fsspec.filesystem("memory")
     system.pipe("/codec-superb/a.wav", CONTENT)
@@ -179,3 +180,6 @@ def test_a_file_system_of_fsspec_is_read_by_the_same_rules() -> None:
     with pytest.raises(ObjectError, match="was changed"):
         store.read("/codec-superb/a.wav", 3, 4, "another")
     system.rm("/codec-superb", recursive=True)
+    away = Files("hf://", HfFileSystem(endpoint="http://127.0.0.1:9", token=False, skip_instance_cache=True))
+    with pytest.raises(StoreError, match=r"hf://datasets/owner/name/data cannot be read \(\w+\)"):
+        away.stat("datasets/owner/name/data")
