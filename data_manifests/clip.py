@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.audio.audio_file import read_audio, read_header
+from codec_superb.data_manifests.errors import ObjectError
 from codec_superb.data_manifests.files import Readable
 
 # metrics/table.py states the same, because neither layer may import the other; a test compares the two.
@@ -77,8 +78,12 @@ class Clip:
     def header(self) -> tuple[int, int] | None:
         """Return rate in Hz and samples per channel, as the clip list or the file's header states them.
 
-        None where libsndfile cannot read the file. Raises OSError for a file that is missing, and what a store raises.
+        None where libsndfile cannot read the file, or its object cannot be had. Raises OSError for a file that is
+        missing, StoreError where a store gives nothing at all.
         """
         if self.sampling_rate and self.frames:
             return self.sampling_rate, self.frames
-        return read_header(self.path)
+        try:
+            return read_header(self.path)
+        except ObjectError:  # it is the clip's own failure when it is read
+            return None

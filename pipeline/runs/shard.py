@@ -15,8 +15,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from codec_superb.data_manifests import Dataset
-from codec_superb.data_manifests.audio.audio_file import read_header
+from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.record import Record
 
@@ -74,7 +73,7 @@ def divided_by_length(dataset: Dataset, clips: Iterable[str], count: int) -> lis
 
     A file whose header says nothing counts as one of median length.
     """
-    lengths = {clip: _microseconds(dataset.clip(clip).path) for clip in clips}
+    lengths = {clip: _microseconds(dataset.clip(clip)) for clip in clips}
     usual = median_low([length for length in lengths.values() if length] or [1])
     return divided({clip: length or usual for clip, length in lengths.items()}, count)
 
@@ -95,9 +94,9 @@ def divided(lengths: Mapping[str, int], count: int) -> list[list[str]]:
     return [sorted(clips) for clips in shards]
 
 
-def _microseconds(path: Path) -> int:
+def _microseconds(clip: Clip) -> int:
     try:
-        header = read_header(path)
+        header = clip.header()
     except OSError:
         return 0
     return round(header[1] * 1_000_000 / header[0]) if header else 0
