@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
@@ -51,8 +51,8 @@ class Settings(BaseSettings):
     """Time a worker process may take to check one submission before it is killed."""
     check_memory: int = Field(default=2_000 * MEGABYTE, ge=100 * MEGABYTE)
     """Bytes of address space a worker process may use."""
-    check_workers: int = Field(default=1, ge=1)
-    """Submissions checked at the same time."""
+    check_workers: int = Field(default=1, ge=0)
+    """Submissions checked at the same time; 0, on PostgreSQL, leaves them to `codec-superb check-worker`."""
     uploads_per_hour: int = Field(default=60, ge=1)
     """Uploads per token, and per address without one; ten seconds of checking count as one more."""
     logins_per_hour: int = Field(default=20, ge=1)
@@ -107,6 +107,18 @@ class Settings(BaseSettings):
             except ValueError as error:
                 raise ValueError(f"expected an address or a network such as 172.16.0.0/12: {error}") from error
         return given
+
+    @model_validator(mode="after")
+    def _somebody_checks(self) -> Settings:
+        """Refuse a service whose uploads nobody would ever check."""
+        if self.check_workers == 0 and not self.shared:
+            raise ValueError("check_workers: expected at least 1 with SQLite, which no other process checks for, got 0")
+        return self
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes, on other machines too, may be one service on this database."""
+        return self.database_url.startswith("postgresql")
 
     @property
     def https(self) -> bool:

@@ -19,6 +19,7 @@ from codec_superb import __version__
 from codec_superb.data_manifests.files import replacing
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Base, Submission, now
+from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import (
@@ -36,6 +37,8 @@ from codec_superb.server.operations.table_dump import write_table
 from codec_superb.server.settings import Settings
 
 SHOWN = 5
+KEPT = tuple(table for table in Base.metadata.sorted_tables if table.name not in TRANSIENT)
+"""Tables of a backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupMani
     with _one_view(engine) as connection:
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
-        tables = {table.name: _add_table(archive, connection, table.name) for table in Base.metadata.sorted_tables}
+        tables = {table.name: _add_table(archive, connection, table.name) for table in KEPT}
         wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
     # after the tables: a file is there before its row and is never removed
     files = _add_files(archive, folder, [(sha256, size) for sha256, size in wanted])

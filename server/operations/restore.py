@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
+from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import (
@@ -36,7 +37,7 @@ from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.operations.table_limits import unfit
 from codec_superb.server.settings import Settings
 
-PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__})
+PREPARED = TRANSIENT | {AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__}
 """Tables that have rows in a newly started service."""
 
 
@@ -188,7 +189,7 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     """Create the backup's schema and insert its rows; return the tables, which are those of that schema, not models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()
-    found.reflect(connection, only=lambda name, _: name != migrate.VERSION_TABLE)
+    found.reflect(connection, only=lambda name, _: name not in {migrate.VERSION_TABLE, *TRANSIENT})
     if odd := sorted({*found.tables} ^ {*manifest.tables}):
         names = ", ".join(odd)[:200]
         raise OperationError(

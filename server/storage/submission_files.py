@@ -21,6 +21,7 @@ from sqlalchemy import select
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.server.database.models import CheckJob
 from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
@@ -59,17 +60,22 @@ def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
     """Remove aborted uploads and files without a submission; return their number.
 
-    An upload is aborted where nobody holds the lock of its file. ``older_than`` is the age in seconds of files without
-    a submission, by default the longest duration of a check. Nothing is removed while another process adds a file.
+    An upload is aborted where nobody holds the lock of its file and no check of it is queued. ``older_than`` is the age
+    in seconds of files without a submission, by default the longest duration of a check. Nothing is removed while
+    another process adds a file.
     """
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     try:
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
-            removed = sum(map(_remove_abandoned, _old(settings.incoming, 0)))
+            unfinished = select(CheckJob.id, CheckJob.file_sha256).where(CheckJob.state != "done")
+            queued = {row.id: row.file_sha256 for row in session.execute(unfinished)}
+            removed = sum(_remove_abandoned(path) for path in _old(settings.incoming, 0) if path.name not in queued)
             for path in _old(settings.files, age):
                 name = _NAME.fullmatch(path.name)
-                named = name and session.scalar(select(Row.id).where(Row.file_sha256 == name[1]))
+                named = name and (
+                    name[1] in queued.values() or session.scalar(select(Row.id).where(Row.file_sha256 == name[1]))
+                )
                 removed += 0 if named or not name else _remove(path)
     except BlockingIOError:
         return 0
@@ -79,7 +85,8 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
 def _remove_abandoned(path: Path) -> int:
     """Remove an upload whose process has ended: the kernel has released its lock, whatever the age of the file."""
     try:
-        with path.open("rb") as file:
+        # open for writing: NFS has no exclusive lock of a file that is only read
+        with path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return _remove(path)
     except (BlockingIOError, FileNotFoundError):
@@ -106,7 +113,8 @@ def _remove(path: Path) -> int:
 
 @contextmanager
 def _locked(settings: Settings, kind: int) -> Iterator[None]:
-    with (settings.storage / "files.lock").open("w") as file:
+    with (settings.storage / "files.lock").open("a+") as file:
+        # open for both: NFS has no shared lock of a file that is only written
         fcntl.flock(file, kind)
         yield
 
