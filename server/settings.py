@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     """SQLAlchemy URL, ``sqlite:///…`` or ``postgresql+psycopg://…``; None for ``leaderboard.sqlite`` in ``storage``."""
     storage: Path = Field(default_factory=_default_storage)
     """Folder of accepted files, uploads in progress and the generated secret key."""
+    vault: str | None = None
+    """Object store of accepted files, `s3://BUCKET/FOLDER` (extra `s3`); None for the folder in `storage`."""
+    vault_copies: int = Field(default=10_000 * MEGABYTE, ge=0)
+    """Bytes of copies of an object store's files that this machine keeps in `storage`."""
     secret_key: str | None = Field(default=None, min_length=32, repr=False)
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"

@@ -243,7 +243,11 @@ class _ForkServerProcess:
     def _wait_until_ready(self) -> None:
         if not self._ready:
             self._control.settimeout(START_TIMEOUT_S)
-            if not self._control.recv(1):
+            try:
+                began = self._control.recv(1)
+            except TimeoutError as error:  # no fault of the file
+                raise ConnectionError from error
+            if not began:
                 raise ConnectionError
             self._control.settimeout(None)
             self._ready = True

@@ -27,6 +27,7 @@ from codec_superb.server.operations.presence import Presence
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
+from codec_superb.server.storage.vault import vault_of
 
 _LOG = get_logger(__name__)
 POLL_SECONDS = 0.5
@@ -114,6 +115,7 @@ class Pool:
                 with self._measured():
                     checked = check(self._database, self._checker, file)
                 store(self._database, self._settings, file, checked, caller, also=end)
+            vault_of(self._settings).forget(self._settings.incoming / job.id)
         except _Lost:
             _LOG.warning("check.lost", job=job.id)
         except Unavailable as error:
@@ -133,7 +135,7 @@ class Pool:
     def _refuse(self, job: CheckJob, error: ServerError, began: float) -> None:
         seconds = time.monotonic() - began
         if self._within(lambda session: queue.refuse(session, job, error, seconds), always=True):
-            (self._settings.incoming / job.id).unlink(missing_ok=True)
+            vault_of(self._settings).forget(self._settings.incoming / job.id)
 
     def _within(self, do: Callable[[Session], _Result], *, always: bool = False) -> _Result | None:
         """Do something in a transaction, again and again while the database is away; None where the pool stops first.
@@ -170,6 +172,7 @@ def _caller(session: Session, job: CheckJob) -> Identity:
 @contextmanager
 def _opened(settings: Settings, job: CheckJob) -> Iterator[_Waited]:
     """Open a file of the queue. Raises Unavailable where it is gone."""
+    vault_of(settings).take(settings.incoming / job.id)
     # in its place already where a process ended between its move and its row
     places = (settings.incoming / job.id, submission_path(settings, job.file_sha256))
     path = next((path for path in places if path.exists()), None)

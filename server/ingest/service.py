@@ -32,7 +32,12 @@ from codec_superb.server.people.limits import sender
 from codec_superb.server.people.rate_counters import count_checking
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import hold_off_cleaning, move_in
+from codec_superb.server.storage.submission_files import (
+    hold_off_cleaning,
+    hold_off_others,
+    move_in,
+)
+from codec_superb.server.storage.vault import vault_of
 
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
 """Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
@@ -119,6 +124,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     await run_sync(_leave, app, upload, who, caller)
     with meters(app).waiting():
         job = await _outcome(database, settings, upload.path.name)
+    upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
     await run_sync(count_checking, request, who, job.seconds or 0.0)
     identity, new = queue.submission_of(job)
 
@@ -134,6 +140,7 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
     database: Database = app.state.database
     # between the two the file would look like one that its process has left behind
     with hold_off_cleaning(settings):
+        vault_of(settings).leave(upload.path)
         with database.transaction(write=True) as session:
             places = queue.places(session)
             if not places:
@@ -164,7 +171,7 @@ async def _outcome(database: Database, settings: Settings, identity: str) -> Che
     pause = SHORTEST_LOOK_S
     while (job := await run_sync(look)) is None:
         if anyio.current_time() > patience and await run_sync(withdraw):
-            (settings.incoming / identity).unlink(missing_ok=True)
+            await run_sync(vault_of(settings).forget, settings.incoming / identity)
             raise busy("processes that all")
         await anyio.sleep(pause)
         pause = min(LONGEST_LOOK_S, 1.5 * pause)
@@ -209,6 +216,12 @@ def store(
         for _ in range(_ATTEMPTS):
             try:
                 with database.transaction(write=True) as session:
+                    if settings.shared:
+                        hold_off_others(session)
+                        if not vault_of(settings).has(upload.sha256):  # removed as an orphan of an earlier attempt
+                            raise Unavailable(
+                                "the file was removed while it was stored; send it again", headers={"Retry-After": "1"}
+                            )
                     made = _name(session, settings, upload, checked, caller, public=public)
                     if also is not None:
                         also(session, *made)

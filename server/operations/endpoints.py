@@ -21,6 +21,7 @@ from codec_superb.server.operations.presence import PROCESS, living
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings
+from codec_superb.server.storage.vault import vault_of
 
 router = APIRouter(include_in_schema=False)
 _NEVER_KEPT = {"Cache-Control": "no-store"}
@@ -64,7 +65,7 @@ Problem = dict[str, str]
 
 def _problems(database: Database, settings: Settings) -> list[Problem]:
     """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
-    return [*_database(database), *_storage(settings.storage, settings.free_bytes)]
+    return [*_database(database), *_storage(settings.storage, settings.free_bytes), *_vault(settings)]
 
 
 def _together(processes: Sequence[RunningProcess], settings: Settings) -> list[Problem]:
@@ -111,6 +112,14 @@ def _storage(folder: Path, least: int) -> list[Problem]:
         return []
     got = f"{free // MEGABYTE} MB"
     return [_problem("disk", f"{least // MEGABYTE} MB free", got, "free some space, or lower free_bytes")]
+
+
+def _vault(settings: Settings) -> list[Problem]:
+    try:
+        vault_of(settings).probe()
+    except Unavailable:
+        return [_problem("vault", "an object store that can be written", "none", "check address, rights and network")]
+    return []
 
 
 def _problem(path: str, expected: str, got: str, how_to_fix: str) -> Problem:

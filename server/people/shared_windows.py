@@ -19,7 +19,7 @@ from codec_superb.server.database.session import LOCK_SECONDS, make_engine
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
 
-_CLASS = 0x0C0DEC
+_CLASS = 0x0C0DED
 """First half of the keys of the advisory locks, which serialise the requests of one counter."""
 _SWEPT = 200
 """Counted requests of this process from one removal of what has expired to the next."""
@@ -98,7 +98,13 @@ class SharedWindows(Storage, MovingWindowSupport):
         """Refuse: a counter that begins anew at fixed times lets twice its limit pass around them."""
         raise NotImplementedError
 
-    get = get_expiry = incr
+    def get(self, key: str) -> int:
+        """Refuse alike."""
+        raise NotImplementedError
+
+    def get_expiry(self, key: str) -> float:
+        """Refuse alike."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Close all connections."""

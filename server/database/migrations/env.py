@@ -6,6 +6,7 @@ from typing import Any
 
 from alembic import context
 from alembic.migration import MigrationContext, MigrationInfo
+from alembic.script import Script
 from sqlalchemy import Connection, update
 
 from codec_superb.server.database.models import Base, SchemaSupport
@@ -54,7 +55,7 @@ def _note_oldest(ctx: MigrationContext, step: MigrationInfo) -> None:
     """Write down which older programs may run on the schema: those that its migration names, else none."""
     assert ctx.connection is not None
     for reached in (step.up_revision,) if step.is_upgrade else step.down_revisions:
-        if reached is not None and reached.revision >= _FIRST:
+        if isinstance(reached, Script) and reached.revision >= _FIRST:
             oldest = getattr(reached.module, "oldest", reached.revision)
             ctx.connection.execute(update(SchemaSupport).values(oldest=oldest))
 

@@ -185,7 +185,7 @@ class TestDamage:
             changed = json.loads(json.dumps(row.document))
             changed["samples"][0]["resynthesis_sha256"] = sha256(noise).hexdigest()
             row.document = changed
-            where = own_site.settings.files, row, sample(row, 0)
+            where = own_site.settings, row, sample(row, 0)
         self.rewrite(where, lambda members: members.update({"samples/00-resynthesis.ogg": noise}))
         answer = own_site.get(samples(own_site.stored.second, "spectrogram/difference.png"))
         assert answer.status_code == 422

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, select, text
+from sqlalchemy import MetaData, inspect, select, text
+from sqlalchemy.exc import DBAPIError
 from support.profile import amount
 from support.server.postgres import PostgresServer
 from support.server.rows import WORDS, all_rows, fill_tables
@@ -293,3 +294,70 @@ def test_the_revision_counts(database: Database) -> None:
             bump_revision(session)
     with database.transaction() as session:
         assert session.scalars(select(Revision.number)).one() == 2
+
+
+def _old_statements_work(database: Database, url: str, before: str, after: str, folder: Path = migrate.FOLDER) -> None:
+    """Do on the schema ``after`` what a program of the schema ``before`` does: read, write and change all it knows.
+
+    Its tables are those of the database at ``before``; each row is read, deleted, written again and changed, by the
+    old columns alone. Raises what the database raises.
+    """
+    downgrade(url, before, folder=folder)
+    old = MetaData()
+    with database.engine.connect() as connection:
+        old.reflect(connection, only=lambda name, _: name != migrate.VERSION_TABLE)
+        tables = old.sorted_tables
+        rows = {table.name: connection.execute(select(table)).mappings().all() for table in tables}
+    upgrade(url, after, folder=folder)
+    database.engine.dispose()
+    with database.engine.begin() as connection:
+        for table in tables:
+            assert connection.execute(select(table)).mappings().all() == rows[table.name], table.name
+        for table in reversed(tables):
+            connection.execute(table.delete())
+        for table in tables:
+            if rows[table.name]:
+                connection.execute(table.insert(), [dict(row) for row in rows[table.name]])
+            for row in rows[table.name]:
+                same = [column == row[column.name] for column in table.primary_key.columns]
+                assert connection.execute(table.update().where(*same).values(dict(row))).rowcount == 1
+
+
+def _supported() -> list[tuple[str, str]]:
+    """Return each schema with each older one whose programs it says may run on it."""
+    oldest = {
+        revision: getattr(ScriptDirectory(str(migrate.FOLDER)).get_revision(revision).module, "oldest", revision)
+        for revision in REVISIONS
+    }
+    return [(old, new) for new in REVISIONS for old in REVISIONS if oldest[new] <= old < new]
+
+
+@pytest.mark.parametrize(("before", "after"), _supported())
+def test_programs_of_the_schemas_before_run_on_it(filled: Database, database_url: str, before: str, after: str) -> None:
+    """A schema that says that older programs may run on it takes all that they read and write (expand)."""
+    _old_statements_work(filled, database_url, before, after)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'batch.alter_column("contact", new_column_name="address", existing_type=sa.String(200))',
+        'batch.drop_column("notes")',
+        'batch.add_column(sa.Column("motto", sa.String(50), nullable=False))',
+    ],
+)
+@pytest.mark.sample(1)
+def test_what_older_programs_cannot_run_on_is_noticed(
+    filled: Database, database_url: str, later: Path, change: str
+) -> None:
+    """A migration that renames, removes, or demands what they do not know fails the test above (contract)."""
+    script = (
+        f'import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = "{NEXT}", "{migrate.head()}"\n'
+        f"branch_labels = depends_on = None\noldest = down_revision\n"
+        f'def upgrade():\n    op.execute("DELETE FROM board_changes")\n'
+        f'    with op.batch_alter_table("submissions") as batch:\n        {change}\n'
+        "def downgrade():\n    pass\n"
+    )
+    (later / "versions" / f"{NEXT}_later.py").write_text(script, encoding="utf-8")
+    with pytest.raises(DBAPIError):
+        _old_statements_work(filled, database_url, migrate.head(), NEXT, later)
