@@ -1,31 +1,34 @@
 """Where accepted files lie, by name: the folder ``submissions`` of the storage, or an object store behind a URL.
 
-Of an object store (package ``fsspec``, ``s3://`` by ``s3fs``) this machine keeps copies in ``submissions``, up to a
+Of an object store (package ``obstore``) this machine keeps copies in ``submissions``, up to a
 bound: whoever reads a file reads one of this machine. An object is written once, on condition that there is none of its
 name (``If-None-Match: *``), and never changed: its name is the hash of its content, which is compared when it comes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from codec_superb.data_manifests.files import file_sha256
+from codec_superb.missing_package import not_installed
 from codec_superb.server.errors import OperationError, Unavailable
 from codec_superb.server.settings import Settings
 
-_LOG = logging.getLogger(__name__)
 WAITING = "incoming"
 """In an object store: files that wait for their check."""
 ACCEPTED = "submissions"
-_WRITING = ("put_file", "pipe_file")
+LONGEST_S = 120.0
+"""Seconds of one request."""
+_LOG = logging.getLogger(__name__)
 
 
 class Vault(Protocol):
@@ -106,69 +109,39 @@ class FolderVault:
         """Nothing: the storage folder is probed anyway."""
 
 
-class _Answering:
-    """A file system whose calls raise Unavailable where the store does not answer, whatever its library raises."""
-
-    def __init__(self, fs: Any) -> None:
-        self._fs = fs
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the method, guarded."""
-        method = getattr(self._fs, name)
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            try:
-                return method(*arguments, **named)
-            except Exception as error:  # botocore's have no base in common with OSError
-                # what is written is never looked for: then it is the bucket that is missing
-                if isinstance(error, FileExistsError if name in _WRITING else FileNotFoundError):
-                    raise
-                _LOG.warning("the object store does not answer to %s: %s: %s", name, type(error).__name__, error)
-                raise Unavailable(
-                    "the store of submission files does not answer right now; try again in a minute",
-                    headers={"Retry-After": "60"},
-                ) from error
-
-        return call
-
-
 class ObjectVault:
     """An object store, and copies on this machine."""
 
     def __init__(self, settings: Settings, url: str) -> None:
         """Open the store. Raises OperationError for an address or a package that is missing."""
-        fs, root = _opened(url)
-        self._fs = _Answering(fs)
-        self._accepted, self._waiting = f"{root}/{ACCEPTED}", f"{root}/{WAITING}"
-        self._root = root
+        self._store = _opened(url)
         self._copies, self._most = settings.files, settings.vault_copies
 
     def keep(self, path: Path, sha256: str) -> None:
         """Put it, unless it is there, and keep a copy."""
-        with suppress(FileExistsError):
-            self._fs.put_file(str(path), self._key(sha256), mode="create")
+        from obstore.exceptions import AlreadyExistsError
+
+        with _answered(), suppress(AlreadyExistsError):
+            # one request, so that the condition holds for all of it
+            self._store.put(_key(sha256), path, mode="create", use_multipart=False)
         path.replace(self._copies / f"{sha256}.zip")
 
     def has(self, sha256: str) -> bool:
-        """Ask the store, not what is remembered of it."""
-        self._fs.invalidate_cache()
-        return bool(self._fs.exists(self._key(sha256)))
+        """Ask the store, not the copies."""
+        with _answered():
+            try:
+                self._store.head(_key(sha256))
+            except FileNotFoundError:
+                return False
+        return True
 
     def fetch(self, sha256: str) -> Path:
         """Return the copy, which is made and compared with its hash where there is none."""
         copy = self._copies / f"{sha256}.zip"
         if not copy.exists():
             self._copies.mkdir(0o700, parents=True, exist_ok=True)
-            part = self._copies / f".{secrets.token_hex(8)}.part"
-            try:
-                self._fs.get_file(self._key(sha256), str(part))
-                if file_sha256(part) != sha256:
-                    raise Unavailable(f"the stored object {sha256}.zip is not the file that its name says")
-                part.replace(copy)
-            except FileNotFoundError:
+            if not self._get(_key(sha256), copy, sha256):
                 return copy
-            finally:
-                part.unlink(missing_ok=True)
             self._make_room(copy)
         with suppress(FileNotFoundError):
             os.utime(copy)  # for what is dropped first; access times are often switched off
@@ -176,52 +149,61 @@ class ObjectVault:
 
     def names(self, older_than: float) -> Iterator[str]:
         """List the store."""
-        self._fs.invalidate_cache()
         before = time.time() - older_than
-        try:
-            found = self._fs.find(self._accepted, detail=True)
-        except FileNotFoundError:  # of a store without the bucket, which the probe tells of
-            return
-        for entry in found.values():
-            changed = entry.get("LastModified") or entry.get("mtime")
-            if changed is not None and changed.timestamp() < before:
-                yield str(entry["name"]).rsplit("/", 1)[-1]
+        with _answered():
+            for page in self._store.list(f"{ACCEPTED}/"):
+                for entry in page:
+                    if entry["last_modified"].timestamp() < before:
+                        yield str(entry["path"]).rsplit("/", 1)[-1]
 
     def remove(self, name: str) -> None:
         """Remove object and copy."""
-        with suppress(FileNotFoundError):
-            self._fs.rm_file(f"{self._accepted}/{name}")
+        self._delete(f"{ACCEPTED}/{name}")
         (self._copies / name).unlink(missing_ok=True)
 
     def leave(self, waiting: Path) -> None:
         """Put it among those that wait; the file of this machine stays, for a checker here."""
-        self._fs.put_file(str(waiting), f"{self._waiting}/{waiting.name}")
+        with _answered():
+            self._store.put(f"{WAITING}/{waiting.name}", waiting, use_multipart=False)
 
     def take(self, waiting: Path) -> None:
         """Get it, whole or not at all."""
-        if waiting.exists():
-            return
-        part = waiting.with_name(f"{waiting.name}.{secrets.token_hex(4)}")
-        try:
-            self._fs.get_file(f"{self._waiting}/{waiting.name}", str(part))
-            part.replace(waiting)
-        except FileNotFoundError:
-            return
-        finally:
-            part.unlink(missing_ok=True)
+        if not waiting.exists():
+            self._get(f"{WAITING}/{waiting.name}", waiting)
 
     def forget(self, waiting: Path) -> None:
         """Remove object and file."""
         waiting.unlink(missing_ok=True)
-        with suppress(FileNotFoundError):
-            self._fs.rm_file(f"{self._waiting}/{waiting.name}")
+        self._delete(f"{WAITING}/{waiting.name}")
 
     def probe(self) -> None:
         """Write an object of two bytes."""
-        self._fs.pipe_file(f"{self._root}/ready", b"ok")
+        with _answered():
+            self._store.put("ready", b"ok")
 
-    def _key(self, sha256: str) -> str:
-        return f"{self._accepted}/{sha256}.zip"
+    def _get(self, key: str, target: Path, sha256: str | None = None) -> bool:
+        """Bring an object into a file, whole or not at all; False where there is none. A known hash is compared."""
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+        digest = hashlib.sha256()
+        try:
+            with _answered(), part.open("wb") as file:
+                try:
+                    answer = self._store.get(key)
+                except FileNotFoundError:
+                    return False
+                for piece in answer.stream():
+                    digest.update(piece)
+                    file.write(piece)
+            if sha256 not in (None, digest.hexdigest()):
+                raise Unavailable(f"the stored object {key} is not the file that its name says")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return True
+
+    def _delete(self, key: str) -> None:
+        with _answered(), suppress(FileNotFoundError):
+            self._store.delete(key)
 
     def _make_room(self, kept: Path) -> None:
         """Drop the copies that were read least recently, beyond the bound, but the one that is asked for."""
@@ -254,14 +236,41 @@ def old_files(folder: Path, age: float) -> list[Path]:
     return found
 
 
-def _opened(url: str) -> tuple[Any, str]:
-    try:
-        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+def _key(sha256: str) -> str:
+    return f"{ACCEPTED}/{sha256}.zip"
 
-        fs, root = url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        raise OperationError(
-            f"expected a vault that a package is installed for (pip install 'codec-superb[s3]' for s3://…), got {url}: "
-            f"{error}"
+
+def _opened(url: str) -> Any:
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError as error:
+        raise OperationError(not_installed(url, "obstore", extra="s3")) from error
+    limits = {
+        "connect_timeout": timedelta(seconds=5),
+        "read_timeout": timedelta(seconds=20),
+        "timeout": timedelta(seconds=LONGEST_S),
+        # an address without TLS is only ever asked where somebody named it as the endpoint
+        "allow_http": True,
+    }
+    tries = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
+    try:
+        return from_url(url, client_options=limits, retry_config=tries)  # type: ignore[call-overload]
+    except (BaseError, ValueError) as error:
+        raise OperationError(f"expected a vault such as s3://BUCKET/FOLDER, got {url}: {error}") from error
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    """Raise Unavailable where the store does not answer, refuses, or has no such bucket."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except (BaseError, FileNotFoundError) as error:
+        # its text has addresses and answers of the store, which are not for visitors
+        _LOG.warning("the store of submission files: %s: %s", type(error).__name__, str(error)[:500])
+        raise Unavailable(
+            "the store of submission files does not answer right now; try again in a minute",
+            headers={"Retry-After": "60"},
         ) from error
-    return fs, root.rstrip("/")

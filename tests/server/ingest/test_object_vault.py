@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -22,33 +23,26 @@ from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.storage.vault import vault_of
 
-BUCKET = "board"
-
 
 @pytest.fixture(scope="module")
-def _store() -> Iterator[None]:
-    """Run an S3 server with a bucket; the environment says where."""
-    s3fs, moto = pytest.importorskip("s3fs"), pytest.importorskip("moto.server")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    with pytest.MonkeyPatch.context() as patch:
-        server.start()
-        host, port = server.get_host_and_port()
-        named = {"ACCESS_KEY_ID": "test", "SECRET_ACCESS_KEY": "test", "DEFAULT_REGION": "us-east-1"}
-        for name, value in {**named, "ENDPOINT_URL": f"http://{host}:{port}"}.items():
-            patch.setenv(f"AWS_{name}", value)
-        try:
-            s3fs.S3FileSystem(skip_instance_cache=True).mkdir(BUCKET)
-            yield
-        finally:
-            server.stop()
+def s3() -> Iterator[Any]:
+    """Run an S3 server with a bucket, behind a proxy that makes faults."""
+    pytest.importorskip("obstore")
+    support = pytest.importorskip("support.objects.s3")
+    with support.s3_server() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment().items():
+            patch.setenv(name, value)
+        server.bucket = "board"
+        server.put("")
+        yield server
 
 
 @pytest.fixture
-def settings(postgres: PostgresServer, tmp_path: Path, _store: None) -> Iterator[Settings]:
+def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Settings]:
     """Give a database, a folder of the first machine, and a place in the store of this test."""
     with postgres.database() as url:
         settings = Settings(
-            database=url, storage=tmp_path / "first", secret_key="x" * 40, vault=f"s3://{BUCKET}/{tmp_path.name}"
+            database=url, storage=tmp_path / "first", secret_key="x" * 40, vault=f"{s3.url}/{tmp_path.name}"
         )
         database = Database(url)
         register(database, "mini", categories())
@@ -58,13 +52,12 @@ def settings(postgres: PostgresServer, tmp_path: Path, _store: None) -> Iterator
 
 def objects(settings: Settings) -> list[str]:
     """List what lies in the store, without the object of the probe."""
-    import s3fs
+    from obstore.store import from_url
 
-    fs, root = s3fs.S3FileSystem(skip_instance_cache=True), str(settings.vault).removeprefix("s3://")
-    return sorted(path.removeprefix(f"{root}/") for path in fs.find(root) if not path.endswith("/ready"))
+    store = from_url(str(settings.vault), client_options={"allow_http": True})
+    return sorted(entry["path"] for page in store.list() for entry in page if entry["path"] != "ready")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of moto and botocore
 def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:
     """One receives, the other checks, each reads the file; a backup has it, a restore puts it into another store."""
     far = settings.model_copy(update={"storage": tmp_path / "second"})
@@ -94,7 +87,6 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Path) -> None:
     """A second file of a name changes nothing; one that is not its name is no use; orphans go, copies are few."""
     from hashlib import sha256
@@ -128,13 +120,21 @@ def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Pa
     assert objects(settings) == []
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_store_that_refuses(settings: Settings) -> None:
-    """Where nothing can be written, as without a bucket, the service says that it is not ready, and takes no upload."""
-    lost = settings.model_copy(update={"vault": "s3://no-such-bucket/board", "storage": settings.storage / "lost"})
+def test_a_store_that_does_not_answer(settings: Settings, s3: Any) -> None:
+    """The service starts and says that it is not ready; an upload is answered 503, leaves nothing, and works later."""
+    from support.objects.s3 import Fault
+
     database = Database(settings.database_url)
+    headers = ZIP | bearer(token_of(database, "ann"))
+    s3.faults.append(Fault("gone"))
+    with TestClient(create_app(settings)) as client:
+        assert [entry["path"] for entry in client.get("/readyz").json()["problems"]] == ["vault"]
+        sent = client.post(UPLOADS, content=drawn("lost_16k"), headers=headers)
+        assert (sent.status_code, list(settings.incoming.iterdir())) == (503, [])
+        s3.faults.clear()
+        assert client.get("/readyz").json() == {"status": "ready"}
+        assert client.post(UPLOADS, content=drawn("lost_16k"), headers=headers).status_code == 201
+    lost = settings.model_copy(update={"vault": "s3://no-such-bucket/board"})
     with TestClient(create_app(lost)) as client:
         assert [entry["path"] for entry in client.get("/readyz").json()["problems"]] == ["vault"]
-        sent = client.post(UPLOADS, content=drawn("lost_16k"), headers=ZIP | bearer(token_of(database, "ann")))
-        assert (sent.status_code, list(lost.incoming.iterdir())) == (503, [])
     database.close()
