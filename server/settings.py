@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
@@ -112,17 +112,18 @@ class Settings(BaseSettings):
                 raise ValueError(f"expected an address or a network such as 172.16.0.0/12: {error}") from error
         return given
 
-    @model_validator(mode="after")
-    def _somebody_checks(self) -> Settings:
-        """Refuse a service whose uploads nobody would ever check."""
-        if self.check_workers == 0 and not self.shared:
-            raise ValueError("check_workers: expected at least 1 with SQLite, which no other process checks for, got 0")
-        return self
+    @field_validator("check_workers")
+    @classmethod
+    def _somebody_checks(cls, given: int, info: ValidationInfo) -> int:
+        """Refuse a service whose uploads nobody would ever check: ``database`` is read before."""
+        if given == 0 and not _is_shared(info.data.get("database")):
+            raise ValueError("expected a number of at least 1 with SQLite")
+        return given
 
     @property
     def shared(self) -> bool:
         """Whether several processes, on other machines too, may be one service on this database."""
-        return self.database_url.startswith("postgresql")
+        return _is_shared(self.database)
 
     @property
     def https(self) -> bool:
@@ -143,6 +144,10 @@ class Settings(BaseSettings):
     def incoming(self) -> Path:
         """Folder of uploads that are being received or checked; on the same file system as ``files``."""
         return self.storage / "incoming"
+
+
+def _is_shared(database: str | None) -> bool:
+    return database is not None and database.startswith("postgresql")
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -80,7 +80,7 @@ def runs_on(connection: Connection) -> bool:
         return True
     if found is None or knows(found):
         return False
-    oldest = connection.execute(select(SchemaSupport.oldest)).scalar()
+    oldest = connection.execute(select(SchemaSupport.oldest).where(SchemaSupport.revision == found)).scalar()
     return oldest is not None and oldest <= head()
 
 

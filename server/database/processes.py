@@ -81,9 +81,11 @@ class CheckJob(Base):
 
 
 class SchemaSupport(Base):
-    """A table of one row: the oldest schema whose programs may still run on this one, as its migration says."""
+    """A table of one row: the oldest schema whose programs may still run on ``revision``, as its migration says."""
 
     __tablename__ = "schema_support"
 
     id: Mapped[int] = mapped_column(primary_key=True)
+    revision: Mapped[str] = mapped_column(String(32))
+    """The schema that this was said of."""
     oldest: Mapped[str] = mapped_column(String(32))

@@ -57,7 +57,7 @@ def _note_oldest(ctx: MigrationContext, step: MigrationInfo) -> None:
     for reached in (step.up_revision,) if step.is_upgrade else step.down_revisions:
         if isinstance(reached, Script) and reached.revision >= _FIRST:
             oldest = getattr(reached.module, "oldest", reached.revision)
-            ctx.connection.execute(update(SchemaSupport).values(oldest=oldest))
+            ctx.connection.execute(update(SchemaSupport).values(revision=reached.revision, oldest=oldest))
 
 
 def _check_references(ctx: MigrationContext) -> None:

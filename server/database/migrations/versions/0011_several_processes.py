@@ -61,10 +61,11 @@ def upgrade() -> None:
     op.create_table(
         "schema_support",
         sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("revision", sa.String(length=32), nullable=False),
         sa.Column("oldest", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_schema_support")),
     )
-    op.execute(sa.text("INSERT INTO schema_support (id, oldest) VALUES (1, '0010')"))
+    op.execute(sa.text("INSERT INTO schema_support (id, revision, oldest) VALUES (1, '0011', '0010')"))
 
 
 def downgrade() -> None:
