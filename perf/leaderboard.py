@@ -74,8 +74,11 @@ def prepare(database: Database) -> str:
         return tokens.create(session, "perf", ["submit", "metrics"], actor="perf")[1]
 
 
-def fill(database: Database, first: int, last: int) -> int:
-    """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have."""
+def fill(database: Database, first: int, last: int, copies: int) -> int:
+    """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have.
+
+    Each is stored under as many names as ``copies``, with the same rows: making them costs more than storing them.
+    """
     rows = 0
     for start in range(first, last, 20):
         with database.transaction(write=True) as session:
@@ -85,18 +88,23 @@ def fill(database: Database, first: int, last: int) -> int:
                 made = checked(random, codec(number), sizes(random))
                 accepted = made.outcome.accepted
                 assert accepted is not None
-                entry = Submission(
-                    id=repository.new_id(), codec=Codec(name=accepted.submission.codec.name, owner=account), version=1,
-                    file_sha256=hashlib.sha256(str(number).encode()).hexdigest(), file_size=1_000_000,
-                    status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[], warnings=[],
-                    **repository.submission_columns(accepted),
-                )  # fmt: skip
-                entry.results.extend(repository.results(accepted))
-                session.add(entry)
-                session.flush()
-                session.add_all(repository.blocks(entry.id, made))
-                record_change(session, entry.id, entry.status)
-                rows += accepted.clips
+                columns = repository.submission_columns(accepted)
+                for copy in range(copies):
+                    name = accepted.submission.codec.name + (f"_copy{copy}" if copy else "")
+                    entry = Submission(
+                        id=repository.new_id(), codec=Codec(name=name, owner=account), version=1,
+                        file_sha256=hashlib.sha256(name.encode()).hexdigest(), file_size=1_000_000,
+                        status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[],
+                        warnings=[], **columns | {"card": {**columns["card"], "name": name}},
+                    )  # fmt: skip
+                    entry.results.extend(repository.results(accepted))
+                    session.add(entry)
+                    session.flush()
+                    session.add_all(repository.blocks(entry.id, made))
+                    record_change(session, entry.id, entry.status)
+                    rows += accepted.clips
+                    session.expunge_all()
+                    account = session.query(Account).one()
     return rows
 
 
@@ -268,6 +276,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[200, 2000])
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--copies", type=int, default=1, help="of each submission; 10 of 2,000 are 100 million rows")
     parser.add_argument("--processes", type=int, default=1, help="of the service, on one PostgreSQL")
     parser.add_argument("--folder", type=Path, help="keep the storage there; temporary otherwise")
     arguments = parser.parse_args()
@@ -277,7 +286,7 @@ def main() -> None:
             secret, have, rows = prepare(database), 0, 0
             for size in sorted(arguments.sizes):
                 begun = time.perf_counter()
-                rows += fill(database, have, size)
+                rows += fill(database, have, size, arguments.copies)
                 have = size
                 print(f"{kind}: {size} submissions, {rows} clip rows, made in {time.perf_counter() - begun:.0f} s")
                 files = submission_files(VARIANTS)

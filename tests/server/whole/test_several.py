@@ -173,6 +173,7 @@ def test_what_a_killed_process_checked_another_checks(postgres: PostgresServer, 
         none = patient | {"CODEC_SUPERB_SERVER_CHECK_WORKERS": "0"}
         killed = stack.enter_context(served(*where, environment=patient))
         serves = stack.enter_context(served(*where, environment=none))
+        register(database, "mini", categories())  # the real one is current since the start
         client = stack.enter_context(httpx2.Client(base_url=serves.url, timeout=PATIENCE_S))
         site = Site(client, client, database, settings)
         with database.transaction() as session:
