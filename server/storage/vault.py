@@ -72,12 +72,7 @@ class FolderVault:
         """Rename it, and sync the folder, so that the move survives a power loss."""
         # rename(2): whole or not at all; the same file twice is the same content
         path.replace(self.fetch(sha256))
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            # a rename is durable only when its folder is synced (fsync(2))
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _sync(self._folder)
 
     def has(self, sha256: str) -> bool:
         """Look."""
@@ -234,6 +229,15 @@ def old_files(folder: Path, age: float) -> list[Path]:
         except FileNotFoundError:  # removed by another process, or an upload has ended
             continue
     return found
+
+
+def _sync(folder: Path) -> None:
+    """Sync a folder: a rename is durable only when that is done (fsync(2))."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _key(sha256: str) -> str:

@@ -207,9 +207,9 @@ class TestRestore:
     def test_nothing_changes_when_it_fails_late(
         self, backup: Path, used: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A disk that refuses the last file leaves rows and files as they were."""
+        """A disk that refuses a file leaves rows and files as they were."""
         before = _state(used)
-        monkeypatch.setattr("codec_superb.server.operations.restore._sync", _refuse)
+        monkeypatch.setattr("codec_superb.server.storage.vault._sync", _refuse)
         with pytest.raises(OSError, match="no more"):
             restore_backup(used, backup, replace=True)
         assert _state(used) == before
