@@ -276,7 +276,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[200, 2000])
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--copies", type=int, default=1, help="of each submission; 10 of 2,000 are 100 million rows")
+    parser.add_argument("--copies", type=int, default=1, help="names under which each submission is stored")
     parser.add_argument("--processes", type=int, default=1, help="of the service, on one PostgreSQL")
     parser.add_argument("--folder", type=Path, help="keep the storage there; temporary otherwise")
     arguments = parser.parse_args()
