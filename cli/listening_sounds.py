@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from codec_superb.server.database.models import Submission
     from codec_superb.server.listening_tests.definition import Definition
     from codec_superb.server.listening_tests.service import NewSound
+    from codec_superb.server.settings import Settings
 
 FROM_RUNS = "The sounds come from the runs without loss."
 FROM_SAMPLES = (
@@ -60,7 +61,7 @@ def clips_of_runs(definition: Definition, runs: Path) -> Iterator[ClipSounds]:
 
 
 def clips_of_samples(
-    session: Session, definition: Definition, submissions: list[Submission], files: Path
+    session: Session, definition: Definition, submissions: list[Submission], settings: Settings
 ) -> Iterator[ClipSounds]:
     """Yield the clips of a test that all submissions carry as samples.
 
@@ -85,9 +86,11 @@ def clips_of_samples(
     for clip in chosen:
         samples = shared[clip].samples
         pairs = list(zip(submissions, samples, strict=True))
-        reference, rate = decode(stored_sound(files, *pairs[0], "reference"), clip)
+        reference, rate = decode(stored_sound(settings, *pairs[0], "reference"), clip)
         heard = {
-            of.codec.name: decode(stored_sound(files, of, sample, "resynthesis"), f"{clip} through {of.codec.name}")[0]
+            of.codec.name: decode(stored_sound(settings, of, sample, "resynthesis"), f"{clip} through {of.codec.name}")[
+                0
+            ]
             for of, sample in pairs
         }
         credit = f"{samples[0].attribution}{'. ' if samples[0].attribution else ''}Licence: {samples[0].licence}"

@@ -1,6 +1,7 @@
 """Measures the latency of the leaderboard with 200 and with 2,000 submissions, while an upload is being processed.
 
     python perf/leaderboard.py --databases sqlite postgresql --sizes 200 2000
+    python perf/leaderboard.py --databases postgresql --sizes 2000 --processes 2
 
 Fills a database with made submissions (``leaderboard_rows.py``; 10 million clip rows at 2,000), starts the service as
 ``codec-superb serve`` does, sends 100 requests a second from another process (``leaderboard_load.py``) and, all the
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -73,8 +74,11 @@ def prepare(database: Database) -> str:
         return tokens.create(session, "perf", ["submit", "metrics"], actor="perf")[1]
 
 
-def fill(database: Database, first: int, last: int) -> int:
-    """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have."""
+def fill(database: Database, first: int, last: int, copies: int) -> int:
+    """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have.
+
+    Each is stored under as many names as ``copies``, with the same rows: making them costs more than storing them.
+    """
     rows = 0
     for start in range(first, last, 20):
         with database.transaction(write=True) as session:
@@ -84,18 +88,23 @@ def fill(database: Database, first: int, last: int) -> int:
                 made = checked(random, codec(number), sizes(random))
                 accepted = made.outcome.accepted
                 assert accepted is not None
-                entry = Submission(
-                    id=repository.new_id(), codec=Codec(name=accepted.submission.codec.name, owner=account), version=1,
-                    file_sha256=hashlib.sha256(str(number).encode()).hexdigest(), file_size=1_000_000,
-                    status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[], warnings=[],
-                    **repository.submission_columns(accepted),
-                )  # fmt: skip
-                entry.results.extend(repository.results(accepted))
-                session.add(entry)
-                session.flush()
-                session.add_all(repository.blocks(entry.id, made))
-                record_change(session, entry.id, entry.status)
-                rows += accepted.clips
+                columns = repository.submission_columns(accepted)
+                for copy in range(copies):
+                    name = accepted.submission.codec.name + (f"_copy{copy}" if copy else "")
+                    entry = Submission(
+                        id=repository.new_id(), codec=Codec(name=name, owner=account), version=1,
+                        file_sha256=hashlib.sha256(name.encode()).hexdigest(), file_size=1_000_000,
+                        status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[],
+                        warnings=[], **columns | {"card": {**columns["card"], "name": name}},
+                    )  # fmt: skip
+                    entry.results.extend(repository.results(accepted))
+                    session.add(entry)
+                    session.flush()
+                    session.add_all(repository.blocks(entry.id, made))
+                    record_change(session, entry.id, entry.status)
+                    rows += accepted.clips
+                    session.expunge_all()
+                    account = session.query(Account).one()
     return rows
 
 
@@ -205,9 +214,16 @@ def resident(pid: int) -> float:
     return int(status.partition("VmRSS:")[2].split()[0]) / 1000
 
 
-def measure(url: str, storage: Path, secret: str, files: list[bytes], rate: float, seconds: float) -> dict[str, Any]:
-    """Start the service with a cold cache, put it under load and uploads, and describe what came of it."""
-    with service(url, storage) as (port, pid, started):
+def measure(
+    url: str, storage: Path, secret: str, files: list[bytes], rate: float, seconds: float, processes: int
+) -> dict[str, Any]:
+    """Start the service with a cold cache, put it under load and uploads, and describe what came of it.
+
+    Of several processes, which share the load, the first receives the uploads.
+    """
+    with ExitStack() as stack:
+        services = [stack.enter_context(service(url, storage)) for _ in range(processes)]
+        port, pid, started = services[0]
         uploads = Uploads(port, secret, files)
         thread = threading.Thread(target=uploads.run)
         thread.start()
@@ -216,7 +232,7 @@ def measure(url: str, storage: Path, secret: str, files: list[bytes], rate: floa
             sys.executable,
             str(HERE / "leaderboard_load.py"),
             "127.0.0.1",
-            str(port),
+            *(str(each) for each, _, _ in services),
             "--rate",
             str(rate),
         ]
@@ -260,6 +276,8 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[200, 2000])
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--copies", type=int, default=1, help="names under which each submission is stored")
+    parser.add_argument("--processes", type=int, default=1, help="of the service, on one PostgreSQL")
     parser.add_argument("--folder", type=Path, help="keep the storage there; temporary otherwise")
     arguments = parser.parse_args()
     for kind in arguments.databases:
@@ -268,11 +286,13 @@ def main() -> None:
             secret, have, rows = prepare(database), 0, 0
             for size in sorted(arguments.sizes):
                 begun = time.perf_counter()
-                rows += fill(database, have, size)
+                rows += fill(database, have, size, arguments.copies)
                 have = size
                 print(f"{kind}: {size} submissions, {rows} clip rows, made in {time.perf_counter() - begun:.0f} s")
                 files = submission_files(VARIANTS)
-                result = measure(url, Path(folder), secret, files, arguments.rate, arguments.seconds)
+                result = measure(
+                    url, Path(folder), secret, files, arguments.rate, arguments.seconds, arguments.processes
+                )
                 print(json.dumps({"database": kind, "submissions": size, "clip_rows": rows, **result}))
                 sys.stdout.flush()
             database.close()

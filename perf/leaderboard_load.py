@@ -78,8 +78,8 @@ class Client:
         return status, size
 
 
-async def run(client: Client, rate: float, seconds: float, asked: list[str]) -> list[Timing]:
-    """Send ``rate`` requests a second for so many seconds, evenly, half of them pages."""
+async def run(clients: list[Client], rate: float, seconds: float, asked: list[str]) -> list[Timing]:
+    """Send ``rate`` requests a second for so many seconds, evenly, half of them pages, to one process at random."""
     draw = random.Random(1)
     timings: list[Timing] = []
     start = time.perf_counter() + 0.2
@@ -88,7 +88,7 @@ async def run(client: Client, rate: float, seconds: float, asked: list[str]) -> 
         due = start + number / rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
         path, query = PATHS[number % len(PATHS)], draw.choice(asked)
-        status, size = await client.get(f"{path}?{query}" if query else path)
+        status, size = await draw.choice(clients).get(f"{path}?{query}" if query else path)
         timings.append(Timing(path, time.perf_counter() - due, status, size))
 
     await asyncio.gather(*(one(number) for number in range(int(rate * seconds))))
@@ -115,13 +115,13 @@ def main() -> None:
     """Read the command line, run, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("host")
-    parser.add_argument("port", type=int)
+    parser.add_argument("ports", type=int, nargs="+", help="one for each process of the service")
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--queries", type=int, default=400)
     arguments = parser.parse_args()
-    client = Client(arguments.host, arguments.port)
-    timings = asyncio.run(run(client, arguments.rate, arguments.seconds, queries(arguments.queries)))
+    clients = [Client(arguments.host, port) for port in arguments.ports]
+    timings = asyncio.run(run(clients, arguments.rate, arguments.seconds, queries(arguments.queries)))
     print(json.dumps(summary(timings)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from threading import Semaphore
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, FastAPI
@@ -34,6 +35,7 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
 from codec_superb.server.ingest.places import Places
+from codec_superb.server.ingest.pool import Pool
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import prepare
 from codec_superb.server.leaderboard.pages import router as board_page
@@ -50,10 +52,11 @@ from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
 from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.operations.presence import Presence
 from codec_superb.server.pages.custom import router as custom
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
-from codec_superb.server.people.rate_counters import make_limiter
+from codec_superb.server.people.rate_counters import close_limiter, make_limiter
 from codec_superb.server.private_sets.endpoints import router as private_sets
 from codec_superb.server.ranking.endpoints import router as ranking
 from codec_superb.server.settings import Settings
@@ -66,6 +69,9 @@ from codec_superb.server.understanding.endpoints import router as understanding
 from codec_superb.server.verification.endpoints import router as verification
 from codec_superb.server.xares.endpoints import router as xares
 from codec_superb.web.site.page import preload
+
+CHECKS_END_S = 5.0
+"""Seconds for which checks of other processes' uploads may go on once this one has answered its last request."""
 
 
 class _Service(FastAPI):
@@ -87,8 +93,8 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     With ``runs`` it shows that folder and takes nothing else: no uploads, logins or decisions.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter``, ``places``, ``warnings`` (for ``/readyz``)
-    and, while it runs, ``database``, ``board`` and ``checker``.
+    does it). ``app.state`` carries ``settings``, ``meters``, ``places``, ``warnings`` (for ``/readyz``) and, while
+    it runs, ``database``, ``limiter``, ``board`` and ``checker``, on PostgreSQL ``files_wait`` too.
     """
     chosen = settings or Settings()
     app = _Service(
@@ -102,7 +108,6 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.state.settings = chosen
     app.state.runs = runs
     app.state.meters = Meters()
-    app.state.limiter = make_limiter()
     app.state.places = Places()
     app.state.warnings = {}
     handle_errors(app)
@@ -125,8 +130,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         folder.mkdir(0o700, parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
+    app.state.limiter = make_limiter(settings)
     app.state.board = Board(app.state.database, meters(app), settings.default_source)
     app.state.checker = Checker(settings)
+    if settings.shared:
+        app.state.files_wait = Semaphore(0)
+        presence = Presence(app.state.database, settings, serves=True, checks=settings.check_workers)
+        pool = Pool(app.state.database, settings, app.state.checker, presence, app.state.files_wait, meters(app))
     try:
         await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
@@ -136,15 +146,23 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if app.state.runs is not None:
             app.state.feeder = Feeder(settings, app.state.database, app.state.checker, app.state.runs)
             app.state.feeder.start()
+        if settings.shared:
+            # last: from here on files are sent to this process and taken by it
+            await run_sync(presence.start)
+            pool.start()
         yield
     finally:
         # in this order: the threads use the database, and the checks end before it closes
         if feeder := getattr(app.state, "feeder", None):
             await run_sync(feeder.stop)
         app.state.board.stop()
+        if settings.shared:
+            await run_sync(pool.stop, CHECKS_END_S)
+            await run_sync(presence.stop)
         await run_sync(app.state.checker.close)
+        close_limiter(app.state.limiter)
         app.state.database.close()
-        del app.state.board, app.state.checker, app.state.database
+        del app.state.board, app.state.checker, app.state.limiter, app.state.database
 
 
 @cache

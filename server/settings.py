@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
@@ -37,6 +37,10 @@ class Settings(BaseSettings):
     """SQLAlchemy URL, ``sqlite:///…`` or ``postgresql+psycopg://…``; None for ``leaderboard.sqlite`` in ``storage``."""
     storage: Path = Field(default_factory=_default_storage)
     """Folder of accepted files, uploads in progress and the generated secret key."""
+    vault: str | None = None
+    """Object store of accepted files, `s3://BUCKET/FOLDER` (extra `s3`); None for the folder in `storage`."""
+    vault_copies: int = Field(default=10_000 * MEGABYTE, ge=0)
+    """Bytes of copies of an object store's files that this machine keeps in `storage`."""
     secret_key: str | None = Field(default=None, min_length=32, repr=False)
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"
@@ -51,8 +55,8 @@ class Settings(BaseSettings):
     """Time a worker process may take to check one submission before it is killed."""
     check_memory: int = Field(default=2_000 * MEGABYTE, ge=100 * MEGABYTE)
     """Bytes of address space a worker process may use."""
-    check_workers: int = Field(default=1, ge=1)
-    """Submissions checked at the same time."""
+    check_workers: int = Field(default=1, ge=0)
+    """Submissions checked at the same time; 0, on PostgreSQL, leaves them to `codec-superb check-worker`."""
     uploads_per_hour: int = Field(default=60, ge=1)
     """Uploads per token, and per address without one; ten seconds of checking count as one more."""
     logins_per_hour: int = Field(default=20, ge=1)
@@ -108,6 +112,19 @@ class Settings(BaseSettings):
                 raise ValueError(f"expected an address or a network such as 172.16.0.0/12: {error}") from error
         return given
 
+    @field_validator("check_workers")
+    @classmethod
+    def _somebody_checks(cls, given: int, info: ValidationInfo) -> int:
+        """Refuse a service whose uploads nobody would ever check: ``database`` is read before."""
+        if given == 0 and not _is_shared(info.data.get("database")):
+            raise ValueError("expected a number of at least 1 with SQLite")
+        return given
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes, on other machines too, may be one service on this database."""
+        return _is_shared(self.database)
+
     @property
     def https(self) -> bool:
         """Whether people reach the service by HTTPS."""
@@ -127,6 +144,10 @@ class Settings(BaseSettings):
     def incoming(self) -> Path:
         """Folder of uploads that are being received or checked; on the same file system as ``files``."""
         return self.storage / "incoming"
+
+
+def _is_shared(database: str | None) -> bool:
+    return database is not None and database.startswith("postgresql")
 
 
 def unknown_variables(environment: Mapping[str, str] = os.environ) -> list[str]:

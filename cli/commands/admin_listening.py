@@ -63,8 +63,7 @@ def _stored(
         else:
             found = find_submissions(session, definition.codecs)
             submissions = {each.codec.name: each.id for each in found}
-            files = server_settings(database, storage).files
-            clips = list(sounds.clips_of_samples(session, definition, found, files))
+            clips = list(sounds.clips_of_samples(session, definition, found, server_settings(database, storage)))
         settings = TestSettings(
             **definition.model_dump(), found=tuple(clip.clip for clip in clips),
             # the column is a signed integer of 32 bits

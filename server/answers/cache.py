@@ -150,7 +150,8 @@ async def cached(
     meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:
         if counted:
-            check_limit(request, Identity(None, ANONYMOUS), "computations")
+            # in a thread: counts of several processes are in the database
+            await run_in_threadpool(check_limit, request, Identity(None, ANONYMOUS), "computations")
         answer = await cache.get(full_key, lambda: make(snapshot), quick=quick)
     return respond(request, answer, max_age)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 from sqlalchemy.orm import Session
@@ -16,6 +15,7 @@ from codec_superb.server.codecs.spectrogram import NotDecodable, decode, levels
 from codec_superb.server.database.models import Submission
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import Refused
+from codec_superb.server.settings import Settings
 from codec_superb.server.storage.clip_blocks import lengths
 from codec_superb.server.storage.samples import stored_sound
 from codec_superb.web.site.codec.view import SampleView
@@ -39,7 +39,7 @@ def sample_views(session: Session, submission: Submission) -> list[SampleView]:
     return views
 
 
-def pictures(session: Session, files: Path, submission: Submission, chosen: Sample) -> dict[Picture, bytes]:
+def pictures(session: Session, settings: Settings, submission: Submission, chosen: Sample) -> dict[Picture, bytes]:
     """Draw the spectrograms of a sample: both sounds on one scale, and their difference.
 
     Raises Refused for a sound that cannot be decoded, and what
@@ -48,8 +48,8 @@ def pictures(session: Session, files: Path, submission: Submission, chosen: Samp
     known = _lengths(session, submission, chosen.dataset, [chosen])
     _, rate = known.get(chosen.clip, (0, OPUS_RATE))
     try:
-        first = decode(stored_sound(files, submission, chosen, "reference"))
-        second = decode(stored_sound(files, submission, chosen, "resynthesis"))
+        first = decode(stored_sound(settings, submission, chosen, "reference"))
+        second = decode(stored_sound(settings, submission, chosen, "resynthesis"))
     except NotDecodable as error:
         raise Refused(f"a sound of sample {chosen.clip!r} cannot be shown: {error}") from error
     reference, resynthesis = levels(first, second, _highest(rate))

@@ -41,7 +41,7 @@ def listen(
 ) -> Response:
     """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
     found = _visible(session, submission_id, caller)
-    content = stored_sound(request.app.state.settings.files, found, sample(found, number), side)
+    content = stored_sound(request.app.state.settings, found, sample(found, number), side)
     return sound_answer(request, content, cache_control_of(found))
 
 
@@ -68,7 +68,7 @@ def spectrogram(
     # Only what is computed counts: pictures from memory cost nothing.
     if key not in drawn:
         check_limit(request, caller, "computations")
-    made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
+    made = drawn.get(key, lambda: pictures(session, request.app.state.settings, found, chosen))
     return answer(request, made[picture], "image/png", cache_control_of(found))
 
 
@@ -86,7 +86,7 @@ def moderated_spectrogram(
     chosen = sample(found, number)
     key = (found.id, number)
     made = codec_caches(request.app.state).pictures.get(
-        key, lambda: pictures(session, request.app.state.settings.files, found, chosen)
+        key, lambda: pictures(session, request.app.state.settings, found, chosen)
     )
     return answer(request, made[picture], "image/png", "private, no-store")
 

@@ -13,7 +13,6 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import av
@@ -25,6 +24,7 @@ from codec_superb.server.compare.repository import datasets_of, samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, ServerError
 from codec_superb.server.listening_tests.order import shuffled
+from codec_superb.server.settings import Settings
 from codec_superb.server.storage.samples import Side, stored_sound
 from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
 
@@ -75,10 +75,10 @@ class HiddenSound:
             self.sample.reference if self.side == "reference" else self.sample.resynthesis,
         )
 
-    def read(self, files: Path) -> bytes:
-        """Read it from ``files`` and remove metadata that identify its codec. NotFound where it cannot be played."""
+    def read(self, settings: Settings) -> bytes:
+        """Read it and remove metadata that identify its codec. NotFound where it cannot be played."""
         try:
-            return without_tags(stored_sound(files, self.submission, self.sample, self.side))
+            return without_tags(stored_sound(settings, self.submission, self.sample, self.side))
         except (ServerError, OSError, ValueError) as error:
             # Neither file nor member is named: the error goes to the listener, and would identify the codec.
             raise NotFound("this sample cannot be played; leave the clip out") from error

@@ -98,7 +98,7 @@ def sound(request: Request, session: ReadTransaction, address: str) -> Response:
     settings: Settings = request.app.state.settings
     blind = _blind(request, session, [found[identity] for identity in ids], seed)
     hidden = blind.sound(clip, place)
-    content = listening_sound_cache(request).get(hidden.key, partial(hidden.read, settings.files))
+    content = listening_sound_cache(request).get(hidden.key, partial(hidden.read, settings))
     # No entity tag, no name: both could be compared with the samples of a codec's page.
     headers = {"Cache-Control": "private, max-age=3600", "Content-Disposition": "inline"}
     return sound_in_parts(content, request.headers.get("range", ""), headers)

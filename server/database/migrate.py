@@ -11,9 +11,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, make_url, select, text
 
 from codec_superb.data_manifests.files import locked
+from codec_superb.server.database.processes import SchemaSupport
 from codec_superb.server.database.session import make_engine
 
 FOLDER = Path(__file__).parent / "migrations"
@@ -67,6 +68,20 @@ def head() -> str:
 def knows(revision: str) -> bool:
     """Return whether this program has the migration ``revision``."""
     return any(script.revision == revision for script in ScriptDirectory(str(FOLDER)).walk_revisions())
+
+
+def runs_on(connection: Connection) -> bool:
+    """Return whether this program may run on the database's schema: its newest, or a later one that still fits it.
+
+    A later one is that of a newer program beside which this one runs while a service is upgraded.
+    """
+    found = current(connection)
+    if found == head():
+        return True
+    if found is None or knows(found):
+        return False
+    oldest = connection.execute(select(SchemaSupport.oldest).where(SchemaSupport.revision == found)).scalar()
+    return oldest is not None and oldest <= head()
 
 
 def current(connection: Connection) -> str | None:

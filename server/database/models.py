@@ -1,7 +1,7 @@
 """The tables as SQLAlchemy models. Only migrations create the schema; a test compares them with these classes.
 
-Tables of verification, of listening tests and of the board's history have modules of their own, imported here so that
-the metadata is whole.
+Tables of verification, of listening tests, of the board's history and of what processes share have modules of their
+own, imported here so that the metadata is whole.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relatio
 from codec_superb.server.database.base import Base, now
 from codec_superb.server.database.history import BoardChange
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.database.processes import CheckJob, RateHit, RunningProcess, SchemaSupport
 from codec_superb.server.database.verification import (
     Attestation,
     PrivateDataset,
@@ -34,9 +35,10 @@ from codec_superb.server.database.verification import (
 )
 
 __all__ = [
-    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "ClipBlock", "Codec", "Dataset", "Family",
-    "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults", "Rating", "Result",
-    "Revision", "Stimulus", "Submission", "Token", "VerificationJob", "VerificationKey", "now",
+    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "CheckJob", "ClipBlock", "Codec", "Dataset",
+    "Family", "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults", "RateHit",
+    "Rating", "Result", "Revision", "RunningProcess", "SchemaSupport", "Stimulus", "Submission", "Token",
+    "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 
 STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")

@@ -50,8 +50,11 @@ class Database:
         self.engine.dispose()
 
 
-def make_engine(url: str) -> Engine:
-    """Create an engine for SQLite or PostgreSQL; its errors omit statement parameters, which must not be logged."""
+def make_engine(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Engine:
+    """Create an engine for SQLite or PostgreSQL; its errors omit statement parameters, which must not be logged.
+
+    ``pool_size`` connections to PostgreSQL are kept open, ``max_overflow`` more are opened when all are in use.
+    """
     if url.startswith("sqlite"):
         # hide_parameters keeps tokens and contacts out of errors
         engine = create_engine(url, connect_args={"timeout": LOCK_SECONDS}, hide_parameters=True)
@@ -60,7 +63,7 @@ def make_engine(url: str) -> Engine:
         return engine
     return create_engine(
         # a connection that the server or a firewall has closed is found before it is used
-        url, pool_pre_ping=True, pool_size=10, max_overflow=20, hide_parameters=True,
+        url, pool_pre_ping=True, pool_size=pool_size, max_overflow=max_overflow, hide_parameters=True,
         connect_args={"connect_timeout": 5},
     )  # fmt: skip
 

@@ -38,6 +38,13 @@ _MARGIN = 5.0
 _SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+def busy(workers: str) -> Unavailable:
+    """Make the answer where an upload would wait for too long."""
+    return Unavailable(
+        f"expected a free worker, got {workers} are busy; try again in half a minute", headers={"Retry-After": "30"}
+    )
+
+
 class Checker:
     """One fork server and the queue in front of it; lives as long as the service runs in this process."""
 
@@ -47,7 +54,8 @@ class Checker:
         self._slots = anyio.Semaphore(settings.check_workers)
         self._turns: dict[str, anyio.Semaphore] = {}
         self._lock = threading.Lock()
-        self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings)
+        self._closed = False
+        self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings) if settings.check_workers else None
         _LOG.info("checks of submissions", confined_by=str(offered()))
 
     @property
@@ -62,12 +70,9 @@ class Checker:
         A sender's files wait for each other in front of the queue, so that one with many leaves a worker to the others,
         or, where there is only one, every second turn.
         """
-        busy = Unavailable(
-            f"expected a free worker, got {self._settings.check_workers} that are busy; try again in half a minute",
-            headers={"Retry-After": "30"},
-        )
+        all_busy = busy(f"{self._settings.check_workers} that")
         if self._slots.statistics().tasks_waiting >= MAX_WAITING_UPLOADS:
-            raise busy
+            raise all_busy
         turn = self._turns.setdefault(who, anyio.Semaphore(max(1, self._settings.check_workers - 1)))
         async with AsyncExitStack() as held:
             try:
@@ -76,7 +81,7 @@ class Checker:
                         await of.acquire()
                         held.callback(of.release)
             except TimeoutError:
-                raise busy from None
+                raise all_busy from None
             finally:
                 self._forget_others(who)
             yield
@@ -115,6 +120,8 @@ class Checker:
         """Run the check in a child; return its exit status as ``os.wait`` gives it, None when it is unknown."""
         for _ in range(2):
             with self._lock:
+                if self._closed:
+                    break
                 if self._fork_server is None or not self._fork_server.alive:
                     self._stop_fork_server()
                     self._fork_server = _ForkServerProcess(self._settings)
@@ -158,6 +165,7 @@ class Checker:
     def close(self) -> None:
         """End the fork server and all children."""
         with self._lock:
+            self._closed = True
             self._stop_fork_server()
 
 
@@ -235,7 +243,11 @@ class _ForkServerProcess:
     def _wait_until_ready(self) -> None:
         if not self._ready:
             self._control.settimeout(START_TIMEOUT_S)
-            if not self._control.recv(1):
+            try:
+                began = self._control.recv(1)
+            except TimeoutError as error:  # no fault of the file
+                raise ConnectionError from error
+            if not began:
                 raise ConnectionError
             self._control.settimeout(None)
             self._ready = True

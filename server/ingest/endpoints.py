@@ -52,7 +52,7 @@ async def upload(request: Request, response: Response) -> Receipt:
     settings = request.app.state.settings
     caller = await run_sync(caller_of, request)
     check_permission(settings, caller)
-    count_upload(request, caller)
+    await run_sync(count_upload, request, caller)
     with places_of(request.app).hold(sender(request, caller), known=not caller.anonymous):
         async with receive(request, settings) as received:
             receipt, new = await ingest(request, received, caller)

@@ -50,7 +50,7 @@ async def _take(request: Request) -> tuple[Receipt, bool]:
             nonlocal caller
             caller = await run_sync(bearer, request, fields.get(TOKEN, ""))
             check_permission(settings, caller)
-            count_upload(request, caller)
+            await run_sync(count_upload, request, caller)
             place.belongs_to(sender(request, caller), known=not caller.anonymous)
 
         async with receive(request, settings, admit) as received:

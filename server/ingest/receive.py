@@ -40,6 +40,7 @@ class Upload:
         self.path = path
         self.size = 0
         self._limit = limit
+        self._left = False
         self._hash = hashlib.sha256()
         self._pending = bytearray()
         self.file: BinaryIO = path.open("x+b")
@@ -75,10 +76,16 @@ class Upload:
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def discard(self) -> None:
-        """Close the file and remove it where it is still in ``incoming``."""
+    def leave(self) -> None:
+        """Close the file and leave it in ``incoming``: from now on it is the queue's."""
+        self._left = True
         self.file.close()
-        self.path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Close the file and remove it where it is still in ``incoming``, unless it was left there."""
+        self.file.close()
+        if not self._left:
+            self.path.unlink(missing_ok=True)
 
 
 def too_large(limit: int) -> TooLarge:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import Request
+from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import Codec, Submission, now
+from codec_superb.server.database.models import CheckJob, Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
-from codec_superb.server.ingest import repository
-from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest import queue, repository
+from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS, SLOT_TIMEOUT_S, Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
@@ -29,11 +30,43 @@ from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.limits import sender
 from codec_superb.server.people.rate_counters import count_checking
+from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import hold_off_cleaning, move_in
+from codec_superb.server.storage.submission_files import (
+    hold_off_cleaning,
+    hold_off_others,
+    move_in,
+)
+from codec_superb.server.storage.vault import vault_of
 
+SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
+"""Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
 _ATTEMPTS = 5
 """Attempts of a transaction that may conflict with one that stores the same file, codec or version."""
+
+
+class Received(Protocol):
+    """A file that has been received: an upload of this process, or one that waited in the queue."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def file(self) -> BinaryIO:
+        """The same, open."""
+
+    @property
+    def sha256(self) -> str:
+        """Of its bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+
+Also = Callable[[Session, Receipt, bool], None]
+"""Called in the transaction that stores a file, with its receipt and whether it is new."""
 
 
 def check_permission(settings: Settings, caller: Identity) -> None:
@@ -66,6 +99,8 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
     known = await run_sync(receipt_of_file, database, settings, upload.sha256, caller)
     if known is not None:
         return known, False
+    if settings.shared:
+        return await _queued(request, upload, caller)
     async with AsyncExitStack() as turn:
         with meters(app).waiting():
             await turn.enter_async_context(checker.slot(who))
@@ -78,6 +113,71 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
     return await run_sync(store, database, settings, upload, checked, caller)
 
 
+async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
+    """Leave the file to whichever process checks it, and wait for what comes out.
+
+    Should this process end meanwhile, the file is checked and stored all the same, and is known when it comes again.
+    """
+    app, who = request.app, sender(request, caller)
+    settings: Settings = app.state.settings
+    database: Database = app.state.database
+    await run_sync(_leave, app, upload, who, caller)
+    with meters(app).waiting():
+        job = await _outcome(database, settings, upload.path.name)
+    upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
+    await run_sync(count_checking, request, who, job.seconds or 0.0)
+    identity, new = queue.submission_of(job)
+
+    def read() -> Receipt:
+        with database.transaction() as session:
+            return receipt(session.get_one(Submission, identity), settings)
+
+    return await run_sync(read), new
+
+
+def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
+    settings: Settings = app.state.settings
+    database: Database = app.state.database
+    # between the two the file would look like one that its process has left behind
+    with hold_off_cleaning(settings):
+        vault_of(settings).leave(upload.path)
+        with database.transaction(write=True) as session:
+            places = queue.places(session)
+            if not places:
+                raise Unavailable("no process checks uploads right now; try again in a minute",
+                                  headers={"Retry-After": "60"})  # fmt: skip
+            if queue.waiting(session) >= MAX_WAITING_UPLOADS * places:
+                raise busy(f"{places} that")
+            queue.enqueue(
+                session, upload.path.name, sender=keyed_hash(settings, who), account_id=caller.account_id,
+                sha256=upload.sha256,
+            )  # fmt: skip
+        upload.leave()
+    app.state.files_wait.release()
+
+
+async def _outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
+    """Wait for the end of a job. Raises Unavailable where nobody has taken it for longer than a check may take."""
+
+    def look() -> CheckJob | None:
+        with database.transaction() as session:
+            return queue.ended(session, identity)
+
+    def withdraw() -> bool:
+        with database.transaction(write=True) as session:
+            return queue.withdraw(session, identity)
+
+    patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
+    pause = SHORTEST_LOOK_S
+    while (job := await run_sync(look)) is None:
+        if anyio.current_time() > patience and await run_sync(withdraw):
+            await run_sync(vault_of(settings).forget, settings.incoming / identity)
+            raise busy("processes that all")
+        await anyio.sleep(pause)
+        pause = min(LONGEST_LOOK_S, 1.5 * pause)
+    return job
+
+
 def receipt_of_file(database: Database, settings: Settings, sha256: str, caller: Identity) -> Receipt | None:
     """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over."""
     with database.transaction() as session:
@@ -85,7 +185,7 @@ def receipt_of_file(database: Database, settings: Settings, sha256: str, caller:
         return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
 
 
-def check(database: Database, checker: Checker, upload: Upload, *, public: bool = True) -> Checked:
+def check(database: Database, checker: Checker, upload: Received, *, public: bool = True) -> Checked:
     """Check a received file against the datasets that the service knows. Raises Refused with all problems.
 
     ``public`` as in ``check_admission``.
@@ -96,12 +196,14 @@ def check(database: Database, checker: Checker, upload: Upload, *, public: bool 
 
 
 def store(
-    database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool = True
-) -> tuple[Receipt, bool]:
+    database: Database, settings: Settings, upload: Received, checked: Checked, caller: Identity, *,
+    public: bool = True, also: Also | None = None,
+) -> tuple[Receipt, bool]:  # fmt: skip
     """Move the file to its place, then record it in the database with everything computed from it.
 
     Killed in between, a file without a row is left, which the next start removes and the client's retry replaces. On a
-    board that is not ``public`` names are not compared, and nothing waits for a moderator.
+    board that is not ``public`` names are not compared, and nothing waits for a moderator. ``also`` is called in the
+    transaction with the receipt and whether it is new.
     """
     accepted = checked.outcome.accepted
     assert accepted is not None  # the checker raises otherwise
@@ -114,14 +216,23 @@ def store(
         for _ in range(_ATTEMPTS):
             try:
                 with database.transaction(write=True) as session:
-                    return _name(session, settings, upload, checked, caller, public=public)
+                    if settings.shared:
+                        hold_off_others(session)
+                        if not vault_of(settings).has(upload.sha256):  # removed as an orphan of an earlier attempt
+                            raise Unavailable(
+                                "the file was removed while it was stored; send it again", headers={"Retry-After": "1"}
+                            )
+                    made = _name(session, settings, upload, checked, caller, public=public)
+                    if also is not None:
+                        also(session, *made)
+                    return made
             except IntegrityError:  # another request stored the file, the codec, a name or the version meanwhile
                 continue
     raise Unavailable("several uploads of this codec came at once; send the file again", headers={"Retry-After": "1"})
 
 
 def _name(
-    session: Session, settings: Settings, upload: Upload, checked: Checked, caller: Identity, *, public: bool
+    session: Session, settings: Settings, upload: Received, checked: Checked, caller: Identity, *, public: bool
 ) -> tuple[Receipt, bool]:
     """Store all rows of a file, or find those of the same file."""
     known = repository.by_hash(session, upload.sha256)
@@ -146,7 +257,7 @@ def _is_taken_over(known: Submission, caller: Identity) -> bool:
     return known.status == "pending" and known.account_id is None and not caller.anonymous
 
 
-def _rows(session: Session, upload: Upload, checked: Checked, codec: Codec) -> Submission:
+def _rows(session: Session, upload: Received, checked: Checked, codec: Codec) -> Submission:
     accepted = checked.outcome.accepted
     assert accepted is not None
     submission = Submission(

@@ -140,7 +140,7 @@ def listen(
     submission = repository.find_whole(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")
-    content = stored_sound(request.app.state.settings.files, submission, sample(submission, number), side)
+    content = stored_sound(request.app.state.settings, submission, sample(submission, number), side)
     return sound_answer(request, content, _OWN["Cache-Control"])
 
 

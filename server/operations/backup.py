@@ -19,6 +19,7 @@ from codec_superb import __version__
 from codec_superb.data_manifests.files import replacing
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Base, Submission, now
+from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import (
@@ -34,8 +35,11 @@ from codec_superb.server.operations.preparation import check_url, unusable
 from codec_superb.server.operations.private_files import PRIVATE_FILE
 from codec_superb.server.operations.table_dump import write_table
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import submission_path
 
 SHOWN = 5
+KEPT = tuple(table for table in Base.metadata.sorted_tables if table.name not in TRANSIENT)
+"""Tables of a backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ def make_backup(settings: Settings, target: Path) -> FinishedBackup:
         with replacing(path) as temporary:
             temporary.touch(PRIVATE_FILE)  # it holds contacts, and hashes of tokens
             with zipfile.ZipFile(temporary, "w") as archive:
-                manifest = _write(archive, engine, settings.files)
+                manifest = _write(archive, engine, settings)
     except DBAPIError as error:
         raise unusable(settings, error) from error
     finally:
@@ -75,14 +79,14 @@ def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     return FinishedBackup(path, path.stat().st_size, manifest)
 
 
-def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupManifest:
+def _write(archive: zipfile.ZipFile, engine: Engine, settings: Settings) -> BackupManifest:
     with _one_view(engine) as connection:
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
-        tables = {table.name: _add_table(archive, connection, table.name) for table in Base.metadata.sorted_tables}
+        tables = {table.name: _add_table(archive, connection, table.name) for table in KEPT}
         wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
     # after the tables: a file is there before its row and is never removed
-    files = _add_files(archive, folder, [(sha256, size) for sha256, size in wanted])
+    files = _add_files(archive, settings, [(sha256, size) for sha256, size in wanted])
     manifest = BackupManifest(
         created=created, program=__version__, schema_revision=revision, database=engine.dialect.name,
         tables=tables, files=files,
@@ -119,13 +123,16 @@ def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> B
     return BackupTable(bytes=stream.size, sha256=stream.sha256, rows=rows)
 
 
-def _add_files(archive: zipfile.ZipFile, folder: Path, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:
+def _add_files(archive: zipfile.ZipFile, settings: Settings, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:
     """Copy the submissions' files and verify each. Raises OperationError naming all wrong ones."""
-    wrong = [sha256 for sha256, size in wanted if not _add_file(archive, folder / f"{sha256}.zip", sha256, size)]
+    wrong = [
+        sha256 for sha256, size in wanted if not _add_file(archive, submission_path(settings, sha256), sha256, size)
+    ]
     if wrong:
         named = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
+        where = settings.vault or settings.files
         raise OperationError(
-            f"no backup was made: {len(wrong)} of {len(wanted)} submission files in {folder} are missing or changed "
+            f"no backup was made: {len(wrong)} of {len(wanted)} submission files in {where} are missing or changed "
             f"(by SHA-256: {named}); put them back from an older backup"
         )
     return dict(wanted)

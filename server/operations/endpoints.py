@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -12,11 +13,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from sqlalchemy.exc import SQLAlchemyError
 
 from codec_superb.server.database import migrate
+from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.meters import meters
+from codec_superb.server.operations.presence import PROCESS, living
 from codec_superb.server.people.access import Caller
+from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings
+from codec_superb.server.storage.vault import vault_of
 
 router = APIRouter(include_in_schema=False)
 _NEVER_KEPT = {"Cache-Control": "no-store"}
@@ -32,11 +37,17 @@ async def healthz(response: Response) -> dict[str, str]:
 @router.get("/readyz")
 def readyz(request: Request, response: Response) -> dict[str, str | list[str]]:
     """Answer whether an upload would work now, with what else maintainers should mend; 503 with the reasons if not."""
-    found = _problems(database_of(request), request.app.state.settings)
+    settings: Settings = request.app.state.settings
+    found = _problems(database_of(request), settings)
+    processes: Sequence[RunningProcess] = []
+    if settings.shared and not found:
+        with database_of(request).transaction() as session:
+            processes = living(session)
+        found = _together(processes, settings)
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
     response.headers.update(_NEVER_KEPT)
-    warnings = list(request.app.state.warnings.values())
+    warnings = [*request.app.state.warnings.values(), *_outdated(processes)]
     return {"status": "ready"} | ({"warnings": warnings} if warnings else {})
 
 
@@ -54,16 +65,36 @@ Problem = dict[str, str]
 
 def _problems(database: Database, settings: Settings) -> list[Problem]:
     """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
-    return [*_database(database), *_storage(settings.storage, settings.free_bytes)]
+    return [*_database(database), *_storage(settings.storage, settings.free_bytes), *_vault(settings)]
+
+
+def _together(processes: Sequence[RunningProcess], settings: Settings) -> list[Problem]:
+    """Check what an upload and a login need of the processes on the same database, this one among them."""
+    found = []
+    if not any(process.checks for process in processes):
+        fix = "start codec-superb check-worker, or a service with check_workers above 0"
+        found.append(_problem("checkers", "a process that checks uploads", "none that lives", fix))
+    serving = [process.key for process in processes if process.serves]
+    if serving and serving[0] != keyed_hash(settings, PROCESS):
+        fix = "give all processes the same secret_key; logins at one are none at the other"
+        found.append(_problem("secret_key", "that of the processes that run already", "another", fix))
+    return found
+
+
+def _outdated(processes: Sequence[RunningProcess]) -> list[str]:
+    """Say that processes of an older program run beside newer ones."""
+    newest = max((process.schema for process in processes), default="")
+    old = sum(process.schema != newest for process in processes)
+    return [f"{old} of {len(processes)} processes know an older schema than {newest}: upgrade them"] if old else []
 
 
 def _database(database: Database) -> list[Problem]:
     try:
         with database.engine.connect() as connection:
-            revision = migrate.current(connection)
+            revision, fits = migrate.current(connection), migrate.runs_on(connection)
     except SQLAlchemyError as error:
         return [_problem("database", "an answer", type(error).__name__, "check that it runs and can be reached")]
-    if revision == migrate.head():
+    if fits:
         return []
     fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
     return [_problem("schema", migrate.head(), str(revision), fix)]
@@ -81,6 +112,14 @@ def _storage(folder: Path, least: int) -> list[Problem]:
         return []
     got = f"{free // MEGABYTE} MB"
     return [_problem("disk", f"{least // MEGABYTE} MB free", got, "free some space, or lower free_bytes")]
+
+
+def _vault(settings: Settings) -> list[Problem]:
+    try:
+        vault_of(settings).probe()
+    except Unavailable:
+        return [_problem("vault", "an object store that can be written", "none", "check address, rights and network")]
+    return []
 
 
 def _problem(path: str, expected: str, got: str, how_to_fix: str) -> Problem:

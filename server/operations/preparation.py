@@ -8,7 +8,8 @@ from alembic.util import CommandError
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.migrate import runs_on, upgrade
+from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.private_files import PRIVATE_FOLDER, mend_modes
 from codec_superb.server.people.secret import secret_key
@@ -31,10 +32,11 @@ def prepare(settings: Settings) -> str:
     except DBAPIError as error:
         raise unusable(settings, error) from error
     except CommandError as error:
-        raise OperationError(
-            f"expected a database schema that this program knows, got another one in {database} ({error}); "
-            "install the version of codec-superb that created it, or a newer one"
-        ) from error
+        if not _may_run(settings):
+            raise OperationError(
+                f"expected a database schema that this program knows, got another one in {database} ({error}); "
+                "install the version of codec-superb that created it, or a newer one"
+            ) from error
     except OSError as error:
         raise OperationError(
             f"cannot use the database {database}: {error.strerror or error}; name another with --database"
@@ -42,6 +44,16 @@ def prepare(settings: Settings) -> str:
     mend_modes(settings)
     _make_key(settings)
     return f"database {database}, storage {settings.storage}"
+
+
+def _may_run(settings: Settings) -> bool:
+    """Whether a newer program has upgraded the schema to one that this program may still serve."""
+    engine = make_engine(settings.database_url)
+    try:
+        with engine.connect() as connection:
+            return runs_on(connection)
+    finally:
+        engine.dispose()
 
 
 def check_url(url: str) -> str:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
+from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import (
@@ -35,8 +36,9 @@ from codec_superb.server.operations.preparation import check_url, make_storage, 
 from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.operations.table_limits import unfit
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import vault_of
 
-PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__})
+PREPARED = TRANSIENT | {AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__}
 """Tables that have rows in a newly started service."""
 
 
@@ -108,7 +110,7 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
             migrate.upgrade_within(connection)
             _outdate(connection, number)
             # files before the commit: a row without its file cannot be, a file without its row is removed later
-            with _files_in_place(staged, settings.files, list(manifest.files)):
+            with _files_in_place(staged, settings, list(manifest.files)):
                 connection.commit()
     except DBAPIError as error:
         raise unusable(settings, error) from error
@@ -188,7 +190,7 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     """Create the backup's schema and insert its rows; return the tables, which are those of that schema, not models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()
-    found.reflect(connection, only=lambda name, _: name != migrate.VERSION_TABLE)
+    found.reflect(connection, only=lambda name, _: name not in {migrate.VERSION_TABLE, *TRANSIENT})
     if odd := sorted({*found.tables} ^ {*manifest.tables}):
         names = ", ".join(odd)[:200]
         raise OperationError(
@@ -209,27 +211,16 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
 
 
 @contextmanager
-def _files_in_place(staged: Path, folder: Path, wanted: Sequence[str]) -> Iterator[None]:
+def _files_in_place(staged: Path, settings: Settings, wanted: Sequence[str]) -> Iterator[None]:
     """Move files into the service's folder; remove the new ones again if the body raises."""
-    placed = []
+    placed, vault = [], vault_of(settings)
     try:
         for sha256 in wanted:
-            target = folder / f"{sha256}.zip"
-            if not target.exists():
-                placed.append(target)
-            (staged / file_name(sha256)).replace(target)
-        _sync(folder)
+            if not vault.has(sha256):
+                placed.append(sha256)
+            vault.keep(staged / file_name(sha256), sha256)
         yield
     except BaseException:
-        for target in placed:
-            target.unlink(missing_ok=True)
+        for sha256 in placed:
+            vault.remove(f"{sha256}.zip")
         raise
-
-
-def _sync(folder: Path) -> None:
-    """Sync the folder, so that its new names survive a power loss (fsync(2) of the file alone does not cover them)."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,4 +1,4 @@
-"""Rate limits per token, or per address for anonymous clients; counted in the memory of this process."""
+"""Rate limits per token, or per address for anonymous clients."""
 
 from __future__ import annotations
 

@@ -1,18 +1,22 @@
-"""Request counters per token or address (package ``limits``) in the memory of this process; no address is stored."""
+"""Request counters per token or address (package ``limits``), shared on PostgreSQL, else in this process's memory.
+
+No address is stored: in the database counters have keyed hashes.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import math
 import time
-from typing import Literal
+from typing import Literal, cast
 
 from fastapi import Request
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
-from limits.storage import MemoryStorage
+from limits.storage import MemoryStorage, StorageTypes
 from limits.strategies import MovingWindowRateLimiter
 
 from codec_superb.server.errors import TooManyRequests
+from codec_superb.server.people.shared_windows import SharedWindows
 from codec_superb.server.settings import Settings
 
 MARK = "cs_"
@@ -29,10 +33,17 @@ _NETWORK_OF_A_CLIENT = 64
 it."""
 
 
-def make_limiter() -> MovingWindowRateLimiter:
-    """Create the limiter of ``app.state.limiter``."""
+def make_limiter(settings: Settings) -> MovingWindowRateLimiter:
+    """Create the limiter of ``app.state.limiter``: all processes on one PostgreSQL count together."""
+    storage = SharedWindows(settings) if settings.shared else MemoryStorage()
     # a moving window: with fixed ones twice the limit passes around the full hour
-    return MovingWindowRateLimiter(MemoryStorage())
+    return MovingWindowRateLimiter(cast("StorageTypes", storage))
+
+
+def close_limiter(limiter: MovingWindowRateLimiter) -> None:
+    """Close its connections, where it has any."""
+    if isinstance(limiter.storage, SharedWindows):
+        limiter.storage.close()
 
 
 def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 from fastapi import Request
@@ -44,6 +46,14 @@ def key_of(request: Request) -> str:
             raise Unavailable(f"the key of this service cannot be stored: {error.strerror or error}") from error
     key: str = state.secret_key
     return key
+
+
+def keyed_hash(settings: Settings, text: str) -> str:
+    """Return a hash of ``text`` that nobody without the key of ``settings`` can look up, 64 hexadecimal digits.
+
+    Of the four billion addresses of IPv4 all plain hashes are computed in a minute.
+    """
+    return hmac.digest(secret_key(settings).encode(), text.encode(), sha256).hex()
 
 
 def _make(file: Path) -> None:

@@ -6,13 +6,14 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Literal
 
 from codec_superb.pipeline.submission.archive import SAMPLE_LIMIT
 from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, Refused
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import submission_path
 
 Side = Literal["reference", "resynthesis"]
 
@@ -36,14 +37,17 @@ def digest(chosen: Sample, side: Side) -> str:
     return chosen.reference_sha256 if side == "reference" else chosen.resynthesis_sha256
 
 
-def stored_sound(files: Path, submission: Submission, chosen: Sample, side: Side) -> bytes:
-    """Read one Ogg Opus file of the sample from ``files/<sha256>.zip``.
+def stored_sound(settings: Settings, submission: Submission, chosen: Sample, side: Side) -> bytes:
+    """Read one Ogg Opus file of the sample from the submission's file.
 
     Raises NotFound where the zip or the member is missing, Refused where the member is damaged or has another SHA-256.
     """
     member = chosen.reference if side == "reference" else chosen.resynthesis
     try:
-        with zipfile.ZipFile(files / f"{submission.file_sha256}.zip") as archive, archive.open(member) as opened:
+        with (
+            zipfile.ZipFile(submission_path(settings, submission.file_sha256)) as archive,
+            archive.open(member) as opened,
+        ):
             # one more than allowed: a longer member fails by its hash instead of filling the memory
             content = opened.read(SAMPLE_LIMIT + 1)
     except (FileNotFoundError, KeyError):

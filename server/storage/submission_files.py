@@ -1,38 +1,42 @@
 """The folder of accepted files: a file is durable before the database refers to it (decision 8).
 
 A file is moved in and recorded in the database under a shared lock; removing orphaned files needs the exclusive lock.
-Both use flock(2), which the kernel releases with the process. The storage folder must be on one machine, or on a file
-system with ``flock``.
+Both use flock(2), which the kernel releases with the process, and on PostgreSQL a lock of the database, which other
+machines see too.
 """
 
 from __future__ import annotations
 
 import fcntl
 import io
-import os
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.server.database.models import CheckJob
 from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import old_files, vault_of
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
+_CLASS, _CLEANING = 0x0C0DEC, 1
+"""Key of PostgreSQL's advisory lock against the removal of orphans."""
 _NAME = re.compile(r"([0-9a-f]{64})\.zip")
 
 
 def submission_path(settings: Settings, sha256: str) -> Path:
-    """Return the path of the submission with this SHA-256."""
-    return settings.files / f"{sha256}.zip"
+    """Return where the submission with this SHA-256 can be read on this machine."""
+    return vault_of(settings).fetch(sha256)
 
 
 @contextmanager
@@ -43,35 +47,42 @@ def hold_off_cleaning(settings: Settings) -> Iterator[None]:
 
 
 def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
-    """Move a received and synced file to its place, and sync the folder, so that the move survives a power loss."""
-    place = submission_path(settings, sha256)
-    # rename(2): whole or not at all; the same file twice is the same content
-    upload.replace(place)
-    folder = os.open(settings.files, os.O_RDONLY)
-    try:
-        # a rename is durable only when its folder is synced (fsync(2))
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return place
+    """Make a received and synced file durable in its place, and return where it can be read."""
+    vault_of(settings).keep(upload, sha256)
+    return submission_path(settings, sha256)
+
+
+def hold_off_others(session: Session) -> None:
+    """Keep processes on other machines from removing orphans until the transaction ends (PostgreSQL)."""
+    session.execute(select(func.pg_advisory_xact_lock_shared(_CLASS, _CLEANING)))
 
 
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
     """Remove aborted uploads and files without a submission; return their number.
 
-    An upload is aborted where nobody holds the lock of its file. ``older_than`` is the age in seconds of files without
-    a submission, by default the longest duration of a check. Nothing is removed while another process adds a file.
+    An upload is aborted where nobody holds the lock of its file and no check of it is queued. ``older_than`` is the age
+    in seconds of files without a submission, by default the longest duration of a check. Nothing is removed while
+    another process adds a file, or an object store does not answer.
     """
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     try:
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
-            removed = sum(map(_remove_abandoned, _old(settings.incoming, 0)))
-            for path in _old(settings.files, age):
-                name = _NAME.fullmatch(path.name)
-                named = name and session.scalar(select(Row.id).where(Row.file_sha256 == name[1]))
-                removed += 0 if named or not name else _remove(path)
-    except BlockingIOError:
+            if settings.shared and not session.scalar(select(func.pg_try_advisory_xact_lock(_CLASS, _CLEANING))):
+                return 0
+            unfinished = select(CheckJob.id, CheckJob.file_sha256).where(CheckJob.state != "done")
+            queued = {row.id: row.file_sha256 for row in session.execute(unfinished)}
+            removed = sum(
+                _remove_abandoned(path) for path in old_files(settings.incoming, 0) if path.name not in queued
+            )
+            vault = vault_of(settings)
+            for name in filter(_NAME.fullmatch, vault.names(age)):
+                sha256 = name.partition(".")[0]
+                if sha256 in queued.values() or session.scalar(select(Row.id).where(Row.file_sha256 == sha256)):
+                    continue
+                vault.remove(name)
+                removed += 1
+    except (BlockingIOError, Unavailable):
         return 0
     return removed
 
@@ -79,24 +90,12 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
 def _remove_abandoned(path: Path) -> int:
     """Remove an upload whose process has ended: the kernel has released its lock, whatever the age of the file."""
     try:
-        with path.open("rb") as file:
+        # open for writing: NFS has no exclusive lock of a file that is only read
+        with path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return _remove(path)
     except (BlockingIOError, FileNotFoundError):
         return 0
-
-
-def _old(folder: Path, age: float) -> list[Path]:
-    before = time.time() - age
-    found = []
-    # by age besides: an upload in progress is a file without a row
-    for path in folder.iterdir():
-        try:
-            if path.is_file() and path.stat().st_mtime < before:
-                found.append(path)
-        except FileNotFoundError:  # removed by another process, or an upload has ended
-            continue
-    return found
 
 
 def _remove(path: Path) -> int:
@@ -106,7 +105,8 @@ def _remove(path: Path) -> int:
 
 @contextmanager
 def _locked(settings: Settings, kind: int) -> Iterator[None]:
-    with (settings.storage / "files.lock").open("w") as file:
+    with (settings.storage / "files.lock").open("a+") as file:
+        # open for both: NFS has no shared lock of a file that is only written
         fcntl.flock(file, kind)
         yield
 

@@ -49,7 +49,8 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin tasks import", "admin tasks list", "admin tasks remove",
         "admin xares import", "admin xares list", "admin xares remove",
         "xares run", "xares train", "xares check", "xares shards",
-        "mseb import", "mseb export", "verify", "verify-worker", "admin key create", "admin key add", "admin key list",
+        "mseb import", "mseb export", "verify", "verify-worker", "check-worker",
+        "admin key create", "admin key add", "admin key list",
         "admin key revoke", "admin verify enqueue", "admin verify list", "admin verify add",
     }  # fmt: skip
 

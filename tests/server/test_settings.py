@@ -19,7 +19,7 @@ from codec_superb.server.settings import Settings
             "is no setting; the nearest is CODEC_SUPERB_SERVER_TRUSTED_PROXIES",
         ),
         ("DATABASE_URL", "sqlite:///x", "the nearest is CODEC_SUPERB_SERVER_DATABASE"),
-        ("CHECK_WORKERS", "0", "CHECK_WORKERS: expected a number of at least 1, got '0'"),
+        ("CHECK_WORKERS", "0", "CHECK_WORKERS: expected a number of at least 1 with SQLite, got '0'"),
         ("CHECK_SECONDS", "0", "CHECK_SECONDS: expected a number above 0"),
         ("BASE_URL", "board.example.org", "BASE_URL: expected the address of a whole site"),
         ("BASE_URL", "https://board.example.org/submit", "BASE_URL: expected the address of a whole site"),

@@ -21,7 +21,9 @@ from codec_superb.server.database.models import Submission, Token
 from codec_superb.server.errors import NotFound, Refused
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.people.tokens import account_of
+from codec_superb.server.settings import Settings
 from codec_superb.server.storage.samples import sample, stored_sound
+from codec_superb.server.storage.submission_files import submission_path
 
 
 def samples(identity: str, what: str, number: int | str = 0) -> str:
@@ -137,39 +139,42 @@ class TestDamage:
     """Files that were changed after they were checked."""
 
     @pytest.fixture
-    def kept(self, files: Packed, tmp_path: Path) -> tuple[Path, Submission, Sample]:
-        """Give a storage folder, a submission in it and its first sample."""
+    def kept(self, files: Packed, tmp_path: Path) -> tuple[Settings, Submission, Sample]:
+        """Give a storage folder's settings, a submission in it and its first sample."""
+        settings = Settings(storage=tmp_path)
+        settings.files.mkdir()
         content = files.first.read_bytes()
         document = json.loads(read_archive(files.first)["submission.json"])
         row = Submission(id="abc", file_sha256=sha256(content).hexdigest(), document=document)
-        (tmp_path / f"{row.file_sha256}.zip").write_bytes(content)
-        return tmp_path, row, sample(row, 0)
+        submission_path(settings, row.file_sha256).write_bytes(content)
+        return settings, row, sample(row, 0)
 
-    def rewrite(self, kept: tuple[Path, Submission, Sample], change: Callable[[dict[str, bytes]], None]) -> None:
+    def rewrite(self, kept: tuple[Settings, Submission, Sample], change: Callable[[dict[str, bytes]], None]) -> None:
         """Change members of the stored zip."""
-        folder, row, _ = kept
-        members = read_archive(folder / f"{row.file_sha256}.zip")
+        settings, row, _ = kept
+        file = submission_path(settings, row.file_sha256)
+        members = read_archive(file)
         change(members)
-        with zipfile.ZipFile(folder / f"{row.file_sha256}.zip", "w") as archive:
+        with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content)
 
-    def test_a_whole_one_is_read(self, kept: tuple[Path, Submission, Sample], files: Packed) -> None:
+    def test_a_whole_one_is_read(self, kept: tuple[Settings, Submission, Sample], files: Packed) -> None:
         """The untouched file gives its sounds."""
         assert stored_sound(*kept, "resynthesis") == read_archive(files.first)["samples/00-resynthesis.ogg"]
 
-    def test_what_has_another_hash_is_not_sent(self, kept: tuple[Path, Submission, Sample]) -> None:
+    def test_what_has_another_hash_is_not_sent(self, kept: tuple[Settings, Submission, Sample]) -> None:
         """A sound that is not the one that was checked does not leave the service."""
         self.rewrite(kept, lambda members: members.update({"samples/00-resynthesis.ogg": b"another"}))
         with pytest.raises(Refused, match="not the file whose SHA-256"):
             stored_sound(*kept, "resynthesis")
 
-    def test_what_is_gone_is_not_found(self, kept: tuple[Path, Submission, Sample]) -> None:
+    def test_what_is_gone_is_not_found(self, kept: tuple[Settings, Submission, Sample]) -> None:
         """A missing member, a damaged zip and a missing zip are told apart."""
         self.rewrite(kept, lambda members: members.pop("samples/00-resynthesis.ogg") and None)
         with pytest.raises(NotFound, match="not stored here"):
             stored_sound(*kept, "resynthesis")
-        file = kept[0] / f"{kept[1].file_sha256}.zip"
+        file = submission_path(kept[0], kept[1].file_sha256)
         file.write_bytes(file.read_bytes()[:-30])
         with pytest.raises(Refused, match="damaged"):
             stored_sound(*kept, "reference")
@@ -185,7 +190,7 @@ class TestDamage:
             changed = json.loads(json.dumps(row.document))
             changed["samples"][0]["resynthesis_sha256"] = sha256(noise).hexdigest()
             row.document = changed
-            where = own_site.settings.files, row, sample(row, 0)
+            where = own_site.settings, row, sample(row, 0)
         self.rewrite(where, lambda members: members.update({"samples/00-resynthesis.ogg": noise}))
         answer = own_site.get(samples(own_site.stored.second, "spectrogram/difference.png"))
         assert answer.status_code == 422

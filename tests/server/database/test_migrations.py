@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, select, text
+from sqlalchemy import MetaData, inspect, select, text
+from sqlalchemy.exc import DBAPIError
 from support.profile import amount
 from support.server.postgres import PostgresServer
 from support.server.rows import WORDS, all_rows, fill_tables
@@ -23,6 +25,7 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
 from codec_superb.server.database.models import AuditEntry, Base, PublishedResults, Result, Revision, Submission
+from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
@@ -104,7 +107,7 @@ def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, re
 def _kept(database: Database) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows but those of tables that 0005 has not: going back loses them, as ``downgrade`` says."""
     newer = ("families", "listening_", "verification_", "private_", "attestations", "board_changes")
-    return {name: rows for name, rows in all_rows(database.engine).items() if not name.startswith(newer)}
+    return {name: rows for name, rows in all_rows(database.engine, TRANSIENT).items() if not name.startswith(newer)}
 
 
 def _metrics(database: Database) -> list[dict[str, dict[str, float | int | None]]]:
@@ -292,3 +295,74 @@ def test_the_revision_counts(database: Database) -> None:
             bump_revision(session)
     with database.transaction() as session:
         assert session.scalars(select(Revision.number)).one() == 2
+
+
+def _old_statements_work(database: Database, url: str, before: str, after: str, folder: Path = migrate.FOLDER) -> None:
+    """Do on the schema ``after`` what a program of the schema ``before`` does: read, write and change all it knows.
+
+    Its tables are those of the database at ``before``; each row is read, deleted, written again and changed, by the
+    old columns alone. Raises what the database raises.
+    """
+    downgrade(url, before, folder=folder)
+    old = MetaData()
+    with database.engine.connect() as connection:
+        # what a migration itself writes is none of the program's rows
+        old.reflect(connection, only=lambda name, _: name not in {migrate.VERSION_TABLE, "schema_support"})
+        tables = old.sorted_tables
+        rows = {table.name: connection.execute(select(table)).mappings().all() for table in tables}
+    upgrade(url, after, folder=folder)
+    database.engine.dispose()
+    with database.engine.begin() as connection:
+        for table in tables:
+            assert connection.execute(select(table)).mappings().all() == rows[table.name], table.name
+        for table in reversed(tables):
+            connection.execute(table.delete())
+        for table in tables:
+            if rows[table.name]:
+                connection.execute(table.insert(), [dict(row) for row in rows[table.name]])
+            for row in rows[table.name]:
+                same = [column == row[column.name] for column in table.primary_key.columns]
+                assert connection.execute(table.update().where(*same).values(dict(row))).rowcount == 1
+
+
+def _supported() -> list[tuple[str, str]]:
+    """Return each schema with each older one whose programs it says may run on it."""
+    oldest = {
+        revision: getattr(ScriptDirectory(str(migrate.FOLDER)).get_revision(revision).module, "oldest", revision)
+        for revision in REVISIONS
+    }
+    return [(old, new) for new in REVISIONS for old in REVISIONS if oldest[new] <= old < new]
+
+
+@pytest.mark.parametrize(("before", "after"), _supported())
+def test_programs_of_the_schemas_before_run_on_it(filled: Database, database_url: str, before: str, after: str) -> None:
+    """A schema that says that older programs may run on it takes all that they read and write (expand)."""
+    _old_statements_work(filled, database_url, before, after)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ('batch.add_column(sa.Column("motto", sa.String(50)))', nullcontext()),
+        (
+            'batch.alter_column("contact", new_column_name="address", existing_type=sa.String(200))',
+            pytest.raises(DBAPIError),
+        ),
+        ('batch.drop_column("notes")', pytest.raises(DBAPIError)),
+        ('batch.add_column(sa.Column("motto", sa.String(50), nullable=False))', pytest.raises(DBAPIError)),
+    ],
+)
+@pytest.mark.sample(1)
+def test_what_older_programs_cannot_run_on_is_noticed(
+    filled: Database, database_url: str, later: Path, change: str, expected: AbstractContextManager[object]
+) -> None:
+    """A migration that renames, removes, or demands what they do not know fails the test above, one that adds not."""
+    script = (
+        f'import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = "{NEXT}", "{migrate.head()}"\n'
+        f"branch_labels = depends_on = None\noldest = down_revision\n"
+        f'def upgrade():\n    with op.batch_alter_table("submissions") as batch:\n        {change}\n'
+        "def downgrade():\n    pass\n"
+    )
+    (later / "versions" / f"{NEXT}_later.py").write_text(script, encoding="utf-8")
+    with expected:
+        _old_statements_work(filled, database_url, migrate.head(), NEXT, later)

@@ -7,12 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 from support.server.postgres import PostgresServer
 
 from codec_superb.server.app import create_app
+from codec_superb.server.database import migrate
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import OperationError
+from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
 
 
@@ -38,6 +42,23 @@ class TestReady:
             session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
         assert _reasons(client)["schema"]["got"] == "0000"
         assert client.get("/healthz").status_code == 200
+
+    def test_goes_on_beside_a_newer_program(
+        self, client: TestClient, database: Database, settings: Settings, tmp_path: Path
+    ) -> None:
+        """On a newer schema that names this program's it is ready, and starts again; on one that does not, neither."""
+        later = tmp_path / "migrations"
+        shutil.copytree(migrate.FOLDER, later, ignore=shutil.ignore_patterns("__pycache__"))
+        script = f"revision, down_revision, oldest = '9999', '{migrate.head()}', '{migrate.head()}'"
+        (later / "versions" / "9999_later.py").write_text(f"{script}\ndef upgrade():\n    pass\n", encoding="utf-8")
+        migrate.upgrade(settings.database_url, folder=later)
+        assert client.get("/readyz").status_code == 200
+        prepare(settings)
+        with database.transaction(write=True) as session:
+            session.execute(text("UPDATE schema_support SET oldest = '9999'"))
+        assert _reasons(client)["schema"]["got"] == "9999"
+        with pytest.raises(OperationError, match="expected a database schema that this program knows"):
+            prepare(settings)
 
     def test_names_a_storage_that_is_gone(self, client: TestClient, settings: Settings) -> None:
         """A storage folder that vanished, as a mount does, is named without its path."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from codec_superb.server.database.listening import ListeningTest, Participant, R
 from codec_superb.server.database.models import (
     Account,
     Base,
+    CheckJob,
     ClipBlock,
     Dataset,
     Family,
     PublishedResults,
+    RateHit,
+    RunningProcess,
     Submission,
     Token,
 )
@@ -68,6 +72,14 @@ def fill_tables(session: Session, files: Path) -> list[str]:
     session.add(Family(name=WORDS, skeleton="words", owner=account, created=MOMENT))
     _add_verification(session, identities[0])
     _add_listening(session, identities[0])
+    session.add(RateHit(id="1" * 32, key="2" * 64, at=MOMENT, expires=MOMENT))
+    session.add(CheckJob(id="3" * 32, sender="4" * 64, file_sha256="5" * 64, state="done", outcome={"detail": WORDS}))
+    session.add(
+        RunningProcess(
+            id="6" * 32, name=WORDS, serves=True, checks=2, program="0", schema="0011", key="7" * 64, started=MOMENT,
+            seen=MOMENT,
+        )
+    )  # fmt: skip
     record(session, "command line", "token.created", "someone", note=WORDS, number=0.1 + 0.2, large=2**53 + 1)
     return identities
 
@@ -143,10 +155,11 @@ def add_upload(session: Session, files: Path, codec: str, number: int) -> str:
     return identity
 
 
-def all_rows(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
-    """Return everything in a database, by table and primary key; JSON as the text that is stored."""
+def all_rows(engine: Engine, leave: Collection[str] = ()) -> dict[str, list[tuple[Any, ...]]]:
+    """Return what is in the tables of a database but those to ``leave``, by primary key; JSON as the text stored."""
+    tables = [table.name for table in Base.metadata.sorted_tables if table.name not in leave]
     with engine.connect() as connection:
-        return {table.name: _rows(connection, table.name) for table in Base.metadata.sorted_tables}
+        return {name: _rows(connection, name) for name in tables}
 
 
 def _rows(connection: Connection, name: str) -> list[tuple[Any, ...]]:

@@ -1,0 +1,182 @@
+"""Checks the uploads of the queue, whichever process received them: threads of a service or of ``check-worker``."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import Account, CheckJob
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import InternalError, ServerError, Unavailable
+from codec_superb.server.ingest import queue
+from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.schemas import Receipt
+from codec_superb.server.ingest.service import check, store
+from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.operations.meters import Meters
+from codec_superb.server.operations.presence import Presence
+from codec_superb.server.people.access import ANONYMOUS, Identity
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import submission_path
+from codec_superb.server.storage.vault import vault_of
+
+_LOG = get_logger(__name__)
+POLL_SECONDS = 0.5
+"""Pause between two looks at an empty queue; files that this process received wake it at once."""
+_PAUSE_S = 1.0
+"""Pause while the database is away."""
+_AWAY = (OperationalError, InterfaceError, PoolTimeout)
+
+
+_Result = TypeVar("_Result")
+
+
+class _Lost(Exception):
+    """Another process has the job by now: what was computed is not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waited:
+    """A file that waited in the queue."""
+
+    path: Path
+    file: BinaryIO
+    sha256: str
+    size: int
+
+
+class Pool:
+    """The threads; the process gives signs of life (``presence``) as long as they work."""
+
+    def __init__(
+        self, database: Database, settings: Settings, checker: Checker, presence: Presence,
+        files_wait: threading.Semaphore | None = None, meters: Meters | None = None,
+    ) -> None:  # fmt: skip
+        """``files_wait`` is released for each file that this process receives."""
+        self._database, self._settings, self._checker, self._presence = database, settings, checker, presence
+        self._files_wait, self._meters = files_wait or threading.Semaphore(0), meters
+        self._counting = threading.Lock()
+        self.checked = 0
+        """Files whose check has ended."""
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"check {number}", daemon=True)
+            for number in range(settings.check_workers)
+        ]
+
+    def start(self) -> None:
+        """Begin to take files."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Take no more files, and let running checks end within so many seconds; the others are put back."""
+        self._stopped.set()
+        for _ in self._threads:
+            self._files_wait.release()
+        until = time.monotonic() + seconds
+        begun = [thread for thread in self._threads if thread.ident is not None]
+        for thread in begun:
+            thread.join(max(0.0, until - time.monotonic()))
+        self._checker.close()
+        for thread in begun:
+            thread.join()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            job = self._within(lambda session: queue.claim(session, self._presence.id))
+            if job is None:
+                self._files_wait.acquire(timeout=POLL_SECONDS)
+            else:
+                self._do(job)
+                with self._counting:
+                    self.checked += 1
+
+    def _do(self, job: CheckJob) -> None:
+        began = time.monotonic()
+
+        def end(session: Session, receipt: Receipt, new: bool) -> None:
+            if not queue.accept(session, job, receipt.id, new=new, seconds=time.monotonic() - began):
+                raise _Lost
+
+        try:
+            with self._database.transaction() as session:
+                caller = _caller(session, job)
+            with _opened(self._settings, job) as file:
+                with self._measured():
+                    checked = check(self._database, self._checker, file)
+                store(self._database, self._settings, file, checked, caller, also=end)
+            vault_of(self._settings).forget(self._settings.incoming / job.id)
+        except _Lost:
+            _LOG.warning("check.lost", job=job.id)
+        except Unavailable as error:
+            if self._stopped.is_set():
+                self._within(lambda session: queue.put_back(session, job), always=True)
+            else:
+                self._refuse(job, error, began)
+        except ServerError as error:
+            self._refuse(job, error, began)
+        except _AWAY as error:
+            _LOG.warning("check.put_back", job=job.id, error=type(error).__name__)
+            self._within(lambda session: queue.put_back(session, job), always=True)
+        except Exception:  # noqa: BLE001 - of one file: the next is checked all the same
+            _LOG.exception("check.failed", job=job.id)
+            self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)
+
+    def _refuse(self, job: CheckJob, error: ServerError, began: float) -> None:
+        seconds = time.monotonic() - began
+        if self._within(lambda session: queue.refuse(session, job, error, seconds), always=True):
+            vault_of(self._settings).forget(self._settings.incoming / job.id)
+
+    def _within(self, do: Callable[[Session], _Result], *, always: bool = False) -> _Result | None:
+        """Do something in a transaction, again and again while the database is away; None where the pool stops first.
+
+        With ``always`` it is tried once even then.
+        """
+        failing = False
+        while always or not self._stopped.is_set():
+            try:
+                with self._database.transaction(write=True) as session:
+                    return do(session)
+            except SQLAlchemyError as error:
+                if not failing:
+                    _LOG.warning("checks.database_away", error=type(error).__name__)
+                failing = True
+            if self._stopped.wait(_PAUSE_S):
+                return None
+        return None
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        if self._meters is None:
+            yield
+        else:
+            with self._meters.checking():
+                yield
+
+
+def _caller(session: Session, job: CheckJob) -> Identity:
+    account = None if job.account_id is None else session.get_one(Account, job.account_id)
+    return Identity(None, ANONYMOUS) if account is None else Identity(account.id, account.name)
+
+
+@contextmanager
+def _opened(settings: Settings, job: CheckJob) -> Iterator[_Waited]:
+    """Open a file of the queue. Raises Unavailable where it is gone."""
+    vault_of(settings).take(settings.incoming / job.id)
+    # in its place already where a process ended between its move and its row
+    places = (settings.incoming / job.id, submission_path(settings, job.file_sha256))
+    path = next((path for path in places if path.exists()), None)
+    if path is None:
+        raise Unavailable("the upload is not where it was received; send the file again", headers={"Retry-After": "1"})
+    with path.open("rb") as file:
+        yield _Waited(path, file, job.file_sha256, path.stat().st_size)

@@ -1,0 +1,152 @@
+"""The queue of uploads on PostgreSQL: taken by one process at a time, by another once that one is silent.
+
+A job is its process's own as long as that process gives signs of life (``operations/presence.py``). A claim is numbered
+by ``attempts``, so that a process that was given up and wakes again can store nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from sqlalchemy import CursorResult, Delete, Update, delete, func, select, update
+from sqlalchemy.orm import Session, aliased
+
+from codec_superb.server import errors
+from codec_superb.server.database.models import CheckJob, RunningProcess
+from codec_superb.server.operations.presence import ALIVE
+
+ATTEMPTS = 3
+"""Processes that a check may take with it before it is given up: what ends three of them would end all."""
+SHARED = timedelta(minutes=10)
+"""Time within which senders have equal shares of the checks."""
+_KEPT = timedelta(hours=1)
+"""Time for which the outcome of a job is kept; nobody waits for it longer."""
+_GIVEN_UP = {
+    "status": int(HTTPStatus.SERVICE_UNAVAILABLE), "problems": [], "headers": {"Retry-After": "60"},
+    "detail": f"the check of this file ended {ATTEMPTS} processes that tried; tell the maintainers of this leaderboard",
+}  # fmt: skip
+
+
+def enqueue(session: Session, identity: str, *, sender: str, account_id: int | None, sha256: str) -> None:
+    """Queue a file that has been received under the name ``identity``."""
+    session.execute(delete(CheckJob).where(CheckJob.state == "done", CheckJob.created < func.now() - _KEPT))
+    session.add(
+        CheckJob(id=identity, sender=sender, account_id=account_id, file_sha256=sha256, created=func.now(), outcome={})
+    )
+
+
+def claim(session: Session, worker: str) -> CheckJob | None:
+    """Give the process ``worker`` a file to check; None where none waits.
+
+    The oldest of the sender of whom the fewest were taken within :data:`SHARED`. A sender's files leave one of several
+    places to others. What silent processes had is put back first, or given up after the last attempt.
+    """
+    _take_from_the_silent(session)
+    other = aliased(CheckJob)
+    taken = (
+        select(func.count())
+        .where(other.sender == CheckJob.sender, other.state != "queued", other.taken > func.now() - SHARED)
+        .scalar_subquery()
+    )
+    running = select(func.count()).where(other.sender == CheckJob.sender, other.state == "running").scalar_subquery()
+    waiting = (
+        select(CheckJob)
+        .where(CheckJob.state == "queued", running < max(1, places(session) - 1))
+        .order_by(taken, CheckJob.created, CheckJob.id)
+        .limit(1)
+        # of two processes at once each takes another
+        .with_for_update(skip_locked=True)
+    )
+    job = session.scalars(waiting).one_or_none()
+    if job is not None:
+        job.state, job.worker, job.attempts = "running", worker, job.attempts + 1
+        job.taken = func.now()
+        session.flush()
+        session.refresh(job)
+    return job
+
+
+def places(session: Session) -> int:
+    """Count the uploads that all living processes together check at the same time."""
+    return session.scalar(select(func.coalesce(func.sum(RunningProcess.checks), 0)).where(ALIVE)) or 0
+
+
+def waiting(session: Session) -> int:
+    """Count the files that nobody has taken."""
+    return session.scalar(select(func.count()).where(CheckJob.state == "queued")) or 0
+
+
+def accept(session: Session, job: CheckJob, submission_id: str, *, new: bool, seconds: float) -> bool:
+    """End a job whose file was stored, in the transaction that stores it; False where it is another's by now."""
+    return _end(session, job, {"submission": submission_id, "new": new}, seconds)
+
+
+def refuse(session: Session, job: CheckJob, error: errors.ServerError, seconds: float) -> bool:
+    """End a job whose file was not stored; False where it is another's by now."""
+    outcome = {
+        "status": int(error.status), "detail": error.detail, "problems": error.problems, "headers": error.headers,
+    }  # fmt: skip
+    return _end(session, job, outcome, seconds)
+
+
+def put_back(session: Session, job: CheckJob) -> None:
+    """Let others take a job that was not tried to its end: this counts as no attempt."""
+    _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1))
+
+
+def ended(session: Session, identity: str) -> CheckJob | None:
+    """Return a job that has ended; None before. Raises Unavailable for one that is gone."""
+    job = session.get(CheckJob, identity, populate_existing=True)
+    if job is None:
+        raise errors.Unavailable("the upload was taken out of the queue; send the file again")
+    return job if job.state == "done" else None
+
+
+def withdraw(session: Session, identity: str) -> bool:
+    """Take a job back that nobody has taken; False where somebody has."""
+    return _changed(session, delete(CheckJob).where(CheckJob.id == identity, CheckJob.state == "queued"))
+
+
+def submission_of(job: CheckJob) -> tuple[str, bool]:
+    """Return the id of the submission that a job became, and whether it is new. Raises the error of a refused one."""
+    found = job.outcome
+    if "submission" in found:
+        return str(found["submission"]), bool(found["new"])
+    kind = _KINDS.get(int(found["status"]), errors.InternalError)
+    raise kind(found["detail"], problems=found["problems"], headers=dict(found["headers"]))
+
+
+_KINDS: dict[int, type[errors.ServerError]] = {
+    kind.status: kind
+    for kind in (errors.BadRequest, errors.Forbidden, errors.Conflict, errors.TooLarge, errors.Refused,
+                 errors.TooManyRequests, errors.Unavailable)
+}  # fmt: skip
+
+
+def _take_from_the_silent(session: Session) -> None:
+    lives = select(RunningProcess.id).where(RunningProcess.id == CheckJob.worker, ALIVE)
+    silent = (CheckJob.state == "running") & ~lives.exists()
+    given_up = update(CheckJob).where(silent, CheckJob.attempts >= ATTEMPTS)
+    _changed(session, given_up.values(state="done", outcome=_GIVEN_UP))
+    _changed(session, update(CheckJob).where(silent).values(state="queued", worker=""))
+
+
+def _end(session: Session, job: CheckJob, outcome: dict[str, Any], seconds: float) -> bool:
+    return _changed(session, _own(job).values(state="done", outcome=outcome, seconds=seconds))
+
+
+def _own(job: CheckJob) -> Update:
+    return update(CheckJob).where(
+        CheckJob.id == job.id,
+        CheckJob.state == "running",
+        CheckJob.worker == job.worker,
+        CheckJob.attempts == job.attempts,
+    )
+
+
+def _changed(session: Session, statement: Update | Delete) -> bool:
+    result = session.execute(statement, execution_options={"synchronize_session": False})
+    assert isinstance(result, CursorResult)
+    return result.rowcount > 0

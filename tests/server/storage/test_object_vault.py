@@ -1,0 +1,140 @@
+"""Accepted files in an object store: a real S3 server on loopback (moto), and the promises of the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from support.server.ingest import UPLOADS, ZIP, categories, drawn, register, token_of
+from support.server.people import bearer
+from support.server.postgres import PostgresServer
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import CheckJob
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.operations.backup import make_backup
+from codec_superb.server.operations.restore import restore_backup
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import remove_orphans
+from codec_superb.server.storage.vault import vault_of
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Any]:
+    """Run an S3 server with a bucket, behind a proxy that makes faults."""
+    pytest.importorskip("obstore")
+    support = pytest.importorskip("support.objects.s3")
+    with support.s3_server() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment().items():
+            patch.setenv(name, value)
+        server.bucket = "board"
+        server.put("")
+        yield server
+
+
+@pytest.fixture
+def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Settings]:
+    """Give a database, a folder of the first machine, and a place in the store of this test."""
+    with postgres.database() as url:
+        settings = Settings(
+            database=url, storage=tmp_path / "first", secret_key="x" * 40, vault=f"{s3.url}/{tmp_path.name}"
+        )
+        database = Database(url)
+        register(database, "mini", categories())
+        database.close()
+        yield settings
+
+
+def objects(settings: Settings) -> list[str]:
+    """List what lies in the store, without the object of the probe."""
+    from obstore.store import from_url
+
+    store = from_url(str(settings.vault), client_options={"allow_http": True})
+    return sorted(entry["path"] for page in store.list() for entry in page if entry["path"] != "ready")
+
+
+def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:
+    """One receives, the other checks, each reads the file; a backup has it, a restore puts it into another store."""
+    far = settings.model_copy(update={"storage": tmp_path / "second"})
+    data = drawn("far_16k", seed=5, samples=1)
+    with ExitStack() as stack:
+        receives = stack.enter_context(TestClient(create_app(settings.model_copy(update={"check_workers": 0}))))
+        checks = stack.enter_context(TestClient(create_app(far)))
+        database = Database(settings.database_url)
+        stack.callback(database.close)
+        sent = receives.post(UPLOADS, content=data, headers=ZIP | bearer(token_of(database, "ann")))
+        assert sent.status_code == 201, sent.text
+        with database.transaction() as session:
+            (job,) = session.query(CheckJob).all()
+        assert objects(settings) == [f"submissions/{job.file_sha256}.zip"]
+        for client in (receives, checks):
+            assert client.get(f"{UPLOADS}/{sent.json()['id']}/file").content == data
+            assert client.get(f"{UPLOADS}/{sent.json()['id']}/samples/0/reference.ogg").status_code == 200
+            assert client.get("/readyz").json() == {"status": "ready"}
+        refused = receives.post(UPLOADS, content=b"no zip", headers=ZIP | bearer(token_of(database, "ann")))
+        assert refused.status_code == 422
+        for machine in (settings, far):
+            assert list(machine.incoming.iterdir()) == []
+        assert len(objects(settings)) == 1
+    backup = make_backup(settings.model_copy(update={"storage": tmp_path / "third"}), tmp_path / "backup.zip").path
+    other = settings.model_copy(update={"storage": tmp_path / "fourth", "vault": f"{settings.vault}-again"})
+    restore_backup(other, backup, replace=True)
+    assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
+
+
+def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Path) -> None:
+    """A second file of a name changes nothing; one that is not its name is no use; orphans go, copies are few."""
+    from hashlib import sha256
+
+    small = settings.model_copy(update={"vault_copies": 150})
+    small.files.mkdir(parents=True)
+    small.incoming.mkdir()
+    vault = vault_of(small)
+    contents = [bytes([letter]) * 100 for letter in b"abc"]
+    names = [sha256(content).hexdigest() for content in contents]
+    for content, name in zip(contents, names, strict=True):
+        for given in (content, b"another"):
+            path = tmp_path / "received"
+            path.write_bytes(given)
+            vault.keep(path, name)
+            (small.files / f"{name}.zip").unlink()
+    for content, name in zip(contents, names, strict=True):
+        assert vault.fetch(name).read_bytes() == content
+    assert len(list(small.files.iterdir())) == 1
+    wrong = tmp_path / "wrong"
+    wrong.write_bytes(b"something else")
+    vault.keep(wrong, "0" * 64)
+    (small.files / f"{'0' * 64}.zip").unlink()
+    with pytest.raises(Unavailable, match="not the file"):
+        vault.fetch("0" * 64)
+    assert not vault.fetch("1" * 64).exists()
+    database = Database(settings.database_url)
+    assert remove_orphans(small, database) == 0
+    assert remove_orphans(small, database, older_than=-5) == 4
+    database.close()
+    assert objects(settings) == []
+
+
+def test_a_store_that_does_not_answer(settings: Settings, s3: Any) -> None:
+    """The service starts and says that it is not ready; an upload is answered 503, leaves nothing, and works later."""
+    from support.objects.s3 import Fault
+
+    database = Database(settings.database_url)
+    headers = ZIP | bearer(token_of(database, "ann"))
+    s3.faults.append(Fault("gone"))
+    with TestClient(create_app(settings)) as client:
+        assert [entry["path"] for entry in client.get("/readyz").json()["problems"]] == ["vault"]
+        sent = client.post(UPLOADS, content=drawn("lost_16k"), headers=headers)
+        assert (sent.status_code, list(settings.incoming.iterdir())) == (503, [])
+        s3.faults.clear()
+        assert client.get("/readyz").json() == {"status": "ready"}
+        assert client.post(UPLOADS, content=drawn("lost_16k"), headers=headers).status_code == 201
+    lost = settings.model_copy(update={"vault": "s3://no-such-bucket/board"})
+    with TestClient(create_app(lost)) as client:
+        assert [entry["path"] for entry in client.get("/readyz").json()["problems"]] == ["vault"]
+    database.close()

@@ -1,0 +1,206 @@
+"""Several processes on one PostgreSQL and one storage folder are one service.
+
+What they share is tried with two applications in this process, which share nothing but the database and the folder;
+what a killed process leaves behind with real ones.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+from sqlalchemy import func, select, text
+from starlette.testclient import TestClient
+from support.pipeline.stats import sha
+from support.server.board import make_submission
+from support.server.ingest import UPLOADS, ZIP, categories, drawn, register, token_of, whole_submissions
+from support.server.people import bearer, csrf_of
+from support.server.postgres import PostgresServer
+from support.server.serving import PROGRAM, served
+from support.timing import PATIENCE_S, wait_for
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import AuditEntry, CheckJob, RunningProcess
+from codec_superb.server.database.session import Database
+from codec_superb.server.operations.backup import make_backup
+from codec_superb.server.operations.restore import verify_backup
+from codec_superb.server.settings import Settings
+
+WRONG = 4
+"""Wrong tokens of one beginning that an address may send in an hour."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A database, a folder, and two processes: the first checks, the second leaves that to others."""
+
+    first: httpx2.Client
+    second: httpx2.Client
+    database: Database
+    settings: Settings
+
+    def send(self, to: httpx2.Client, data: bytes) -> httpx2.Response:
+        """Upload."""
+        return to.post(UPLOADS, content=data, headers=ZIP | bearer(token_of(self.database, "ann")))
+
+    def jobs(self) -> list[CheckJob]:
+        """Read the queue."""
+        with self.database.transaction() as session:
+            return list(session.scalars(select(CheckJob).order_by(CheckJob.created)))
+
+
+@contextmanager
+def place(postgres: PostgresServer, storage: Path) -> Iterator[tuple[Database, Settings]]:
+    """Give a database that knows ``mini``, and settings."""
+    with postgres.database() as url:
+        settings = Settings(database=url, storage=storage, secret_key="x" * 40, logins_per_hour=WRONG)
+        database = Database(url)
+        register(database, "mini", categories())
+        yield database, settings
+        database.close()
+
+
+@pytest.fixture(scope="module")
+def two(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Run two applications."""
+    with ExitStack() as stack:
+        database, settings = stack.enter_context(place(postgres, tmp_path_factory.mktemp("several")))
+        first = stack.enter_context(TestClient(create_app(settings)))
+        second = stack.enter_context(TestClient(create_app(settings.model_copy(update={"check_workers": 0}))))
+        yield Site(first, second, database, settings)
+
+
+def test_what_one_takes_the_other_shows(two: Site, tmp_path: Path) -> None:
+    """A file sent to either is checked once, by the one that checks, and soon on both boards; again it is known.
+
+    A backup that is made while both work has both.
+    """
+    files = {"several_1k": two.second, "several_2k": two.first}
+    for seed, (codec, to) in enumerate(files.items()):
+        assert two.send(to, drawn(codec, seed=seed)).status_code == 201
+    for client in (two.first, two.second):
+        for codec in files:
+            wait_for(lambda c=client, n=codec: n in c.get("/api/v1/leaderboard").text, f"{codec} is not shown")
+    assert two.send(two.first, drawn("several_1k", seed=0)).status_code == 200
+    assert [(job.state, job.attempts) for job in two.jobs()] == [("done", 1)] * 2
+    assert len({job.worker for job in two.jobs()}) == 1
+    refused = two.send(two.second, b"no zip")
+    assert (refused.status_code, bool(refused.json()["problems"])) == (422, True)
+    assert list(two.settings.incoming.iterdir()) == []
+    assert len(whole_submissions(two.database, two.settings)) == 2
+    assert len(verify_backup(make_backup(two.settings, tmp_path / "backup.zip").path).files) == 2
+
+
+def test_limits_are_counted_together(two: Site) -> None:
+    """Wrong tokens are, whichever process they are sent to; in the database stands no address and no token."""
+    wrong = bearer("cs_wrongwrong-and-long")
+    ways = [two.first, two.second] * (WRONG // 2 + 1)
+    assert [client.get("/metrics-internal", headers=wrong).status_code for client in ways] == [401] * WRONG + [429] * 2
+    waits = two.second.get("/metrics-internal", headers=wrong).headers["retry-after"]
+    assert 3500 < int(waits) <= 3600
+    with two.database.engine.begin() as connection:
+        kept = repr(connection.execute(text("SELECT * FROM rate_hits")).all())
+        assert len(kept) > 100
+        assert "testclient" not in kept
+        assert "wrong" not in kept
+        connection.execute(text("UPDATE rate_hits SET at = at - interval '1 hour'"))
+    assert two.first.get("/metrics-internal", headers=wrong).status_code == 401
+
+
+def test_a_login_at_one_is_one_at_the_other(two: Site) -> None:
+    """Session and form of a moderator hold at both, and a logout at one ends them at both."""
+    form = {"csrf": csrf_of(two.first.get("/login").text), "token": token_of(two.database, "mod", ["moderate"])}
+    assert two.first.post("/login", data=form, follow_redirects=False).status_code == 303
+    two.second.cookies.update(two.first.cookies)
+    csrf = csrf_of(two.second.get("/moderation").text)
+    assert two.first.get("/moderation", follow_redirects=False).status_code == 200
+    assert two.second.post("/logout", data={"csrf": csrf}, follow_redirects=False).status_code == 303
+    assert two.first.get("/moderation", follow_redirects=False).status_code == 303
+
+
+def test_two_moderators_decide_at_once(two: Site) -> None:
+    """Of two opposite decisions at two processes one is made, the other is told so."""
+    headers = bearer(token_of(two.database, "mod", ["moderate"]))
+    for number in range(3):
+        with two.database.transaction(write=True) as session:
+            pending = make_submission(session, f"decided_{number}", status="pending", file_sha256=sha(f"d {number}"))
+
+        def decide(client: httpx2.Client, decision: str, address: str) -> int:
+            return client.post(address, json={"decision": decision, "reason": "at once"}, headers=headers).status_code
+
+        address = f"/api/v1/submissions/{pending}/decision"
+        with ThreadPoolExecutor(2) as pool:
+            answers = [
+                pool.submit(decide, two.first, "accept", address),
+                pool.submit(decide, two.second, "reject", address),
+            ]
+            assert sorted(answer.result() for answer in answers) == [200, 409]
+        with two.database.transaction() as session:
+            made = select(func.count()).where(AuditEntry.subject == pending, AuditEntry.action == "submission.decided")
+            assert session.scalar(made) == 1
+
+
+def test_processes_that_do_not_go_together(two: Site) -> None:
+    """One with another secret key is not ready, those before it are; one that knows an older schema is told of."""
+    other = two.settings.model_copy(update={"secret_key": "y" * 40, "check_workers": 0})
+    with TestClient(create_app(other)) as third:
+        assert [entry["path"] for entry in third.get("/readyz").json()["problems"]] == ["secret_key"]
+        assert two.first.get("/readyz").json() == {"status": "ready"}
+        with two.database.transaction(write=True) as session:
+            session.execute(text("UPDATE running_processes SET schema = '0010' WHERE checks > 0"))
+        assert "1 of 3 processes know an older schema" in two.second.get("/readyz").json()["warnings"][0]
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_checked_another_checks(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Killed in the middle of a check, its file is taken over by a process elsewhere, and the sender gets the receipt.
+
+    While nobody checks, the one that still serves says so and takes no upload.
+    """
+    with ExitStack() as stack:
+        database, settings = stack.enter_context(place(postgres, tmp_path / "storage"))
+        where = ["--database", settings.database_url, "--storage", str(settings.storage)]
+        patient = {"CODEC_SUPERB_SERVER_CHECK_SECONDS": "600"}  # of the clock, which a busy machine has little of
+        none = patient | {"CODEC_SUPERB_SERVER_CHECK_WORKERS": "0"}
+        killed = stack.enter_context(served(*where, environment=patient))
+        serves = stack.enter_context(served(*where, environment=none))
+        register(database, "mini", categories())  # the real one is current since the start
+        client = stack.enter_context(httpx2.Client(base_url=serves.url, timeout=PATIENCE_S))
+        site = Site(client, client, database, settings)
+        with database.transaction() as session:
+            name = session.scalars(select(RunningProcess.name).where(RunningProcess.checks > 0)).one()
+        assert int(name.rpartition(":")[2]) == killed.process.pid
+        listed = subprocess.run(["pgrep", "-P", name.rpartition(":")[2]], capture_output=True, text=True, check=True)
+        (fork_server,) = map(int, listed.stdout.split())
+        os.kill(fork_server, signal.SIGSTOP)  # a check that has begun and does not end
+        sent = stack.enter_context(ThreadPoolExecutor(1)).submit(site.send, client, drawn("several_3k", seed=3))
+        wait_for(lambda: [job.state for job in site.jobs()] == ["running"], "nobody has begun the check")
+        killed.process.kill()
+        os.killpg(fork_server, signal.SIGKILL)
+        wait_for(lambda: client.get("/readyz").status_code == 503, "nobody missed the one that checks")
+        assert [entry["path"] for entry in client.get("/readyz").json()["problems"]] == ["checkers"]
+        assert site.send(client, drawn("several_4k", seed=4)).status_code == 503
+        program = [sys.executable, "-c", PROGRAM, "check-worker", *where, "--json"]
+        environment = os.environ | patient
+        with subprocess.Popen(
+            program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        ) as worker:
+            try:
+                assert sent.result(PATIENCE_S).status_code == 201
+                assert client.get("/readyz").json() == {"status": "ready"}
+                worker.terminate()
+                assert '"checked": 1' in worker.communicate(timeout=PATIENCE_S)[0]
+            finally:
+                worker.kill()
+        assert worker.returncode == 0
+        assert [(job.state, job.attempts) for job in site.jobs()] == [("done", 2)]
+        assert len(whole_submissions(database, settings)) == 1
