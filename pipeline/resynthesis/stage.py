@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from math import inf
@@ -46,6 +46,7 @@ from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
+from codec_superb.pipeline.workers.blocks import stream_in_blocks
 from codec_superb.pipeline.workers.devices import Device, chosen_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -181,7 +182,8 @@ def _resume(
         new = stamp("resynth", on.device, batch_seconds=seconds)
         noted = {"provenance": supersede(info.provenance, new), "codec_files": on.files}
         info = info.model_copy(update=noted)
-        stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
+        tasks = BatchQueue(_tasks(plan, todo, on, seconds))
+        stale |= _work(plan, tasks, len(todo), journal, info, pool, progress)
     if stale:
         if plan.card.kind == "neural":
             # behind the timed clips, which it would warm the worker for
@@ -260,17 +262,17 @@ def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:
 
 def _work(
     plan: Plan,
-    tasks: Iterable[ResynthTask],
+    queue: BatchQueue[ResynthTask],
+    clips: int,
     journal: RowJournal,
     info: RunInfo,
     pool: Executor,
     progress: Progress,
 ) -> bool:
-    """Execute the tasks; return whether any row differs from the journal."""
+    """Execute the tasks, of some ``clips``; return whether any row differs from the journal."""
     plan.folder.write_info(info)
     changed, late = False, LateFiles(plan.card.name)
-    queue = BatchQueue(tasks)
-    with closing(pool.stream(resynthesise_clips, queue)) as events:
+    with closing(stream_in_blocks(pool, resynthesise_clips, queue, clips)) as events:
         for event in events:
             row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
             if isinstance(row, OpenedLate):

@@ -18,6 +18,7 @@ from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.scoring.store import ScoreStore
+from codec_superb.pipeline.workers.blocks import stream_in_blocks
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
@@ -98,9 +99,11 @@ def _work(
     if not missing:
         return
     ready = (task._replace(backends=backends) for task in tasks)
-    with closing(pool.stream(score_clip, ready, remainder=without_first)) as events:
+    with closing(stream_in_blocks(pool, score_clip, ready, len(tasks), remainder=without_first)) as events:
         for event in events:
             if isinstance(event, WorkerCrash):
+                if event.index == len(event.task.items):  # it died after its last answer
+                    continue
                 # answers come in order: the first that is missing killed the worker
                 lost = event.task.items[event.index]
                 store, outcome = stores[lost.run], ScoredRun(lost.run, all_failed(lost.keys, event.reason))

@@ -8,6 +8,7 @@ need no ``__main__`` guard, inherit no thread and no lock, and start with single
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import IO, Any, Generic, Self, TypeVar
 
@@ -34,6 +35,8 @@ START_TIMEOUT_S = 60.0
 """Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's standard error kept at most."""
+SILENCE: tuple[str, Any] = ("silence", None)
+"""What a dead or late worker says."""
 # a process a core: threads of their numerics would only compete for the cores
 SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -110,6 +113,14 @@ class _Worker:
         self.task, self.busy, self.answered, self.since = task, True, 0, time.monotonic()
         with suppress(BrokenPipeError, ConnectionResetError):
             self.link.send((function, task))
+
+    def message(self) -> tuple[str, Any]:
+        """Read one message."""
+        try:
+            kind, value = self.link.recv()
+        except (EOFError, OSError):
+            return SILENCE
+        return kind, value
 
     def log_tail(self) -> str:
         """Return the end of what the worker wrote to its standard error."""
@@ -225,8 +236,13 @@ class Executor:
 
     def _answering(self, busy: list[_Worker]) -> list[_Worker]:
         """Wait for workers that have sent a message, died, or exceeded their time limit."""
-        ready = wait([worker.link for worker in busy], timeout=1.0 if self.timeout is None else min(1.0, self.timeout))
-        return [w for w in busy if w.link in ready or self._is_late(w) or w.process.poll() is not None]
+        seconds = 1.0 if self.timeout is None else min(1.0, self.timeout)
+        # poll(2) itself: multiprocessing's wait() builds a selector each time, which costs more than a small message
+        poller, links = select.poll(), {worker.link.fileno(): worker for worker in busy}
+        for descriptor in links:
+            poller.register(descriptor, select.POLLIN)
+        ready = {links[descriptor].process.pid for descriptor, _ in poller.poll(1000 * seconds)}
+        return [w for w in busy if w.process.pid in ready or self._is_late(w) or w.process.poll() is not None]
 
     def _is_late(self, worker: _Worker) -> bool:
         """Whether a worker has exceeded its time limit; a starting worker gets at least ``START_TIMEOUT_S``."""
@@ -238,27 +254,28 @@ class Executor:
     def _receive(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
     ) -> Iterator[TaskResult[T, R] | WorkerCrash[T]]:
-        """Read one message of ``worker``; a dead or late worker is removed."""
-        kind: str
-        value: Any
-        try:
-            # a dead worker's last answers may still be in the pipe: they are read before its death counts
-            kind, value = worker.link.recv() if worker.link.poll() else ("silence", None)
-        except (EOFError, OSError):
-            kind, value = "silence", None
-        if kind == "silence":
-            yield from self._replace_worker(worker, again, remainder)
-        elif kind == "ready":
-            worker.ready, self._failed_starts = True, 0
-            worker.since = time.monotonic()
-        elif kind == "value":
-            worker.answered += 1
-            worker.since = time.monotonic()
-            yield TaskResult(worker.task, value)
-        elif kind == "end":
-            worker.busy, worker.task = False, None
-        else:
-            raise value
+        """Read what ``worker`` has sent, to the end of its task; a dead or late worker is removed."""
+        waits = select.poll()
+        waits.register(worker.link.fileno(), select.POLLIN)
+        silent = True
+        # a dead worker's last answers may still be in the pipe: they are read before its death counts
+        while worker.busy and ((sent := bool(waits.poll(0))) or silent):
+            kind, value = worker.message() if sent else SILENCE
+            if kind == "silence":
+                yield from self._replace_worker(worker, again, remainder)
+                return
+            silent = False
+            if kind == "ready":
+                worker.ready, self._failed_starts = True, 0
+                worker.since = time.monotonic()
+            elif kind == "value":
+                worker.answered += 1
+                worker.since = time.monotonic()
+                yield TaskResult(worker.task, value)
+            elif kind == "end":
+                worker.busy, worker.task = False, None
+            else:
+                raise value
 
     def _replace_worker(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
