@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
@@ -155,6 +156,12 @@ def opened(name: str, device: str, options: CodecOptions) -> Codec:
 def let_go() -> None:
     """Close what this process has open: for one that is no worker, and goes on to other work."""
     _HOLDER.close()
+
+
+def load_stage(_nothing: None) -> None:
+    """Inside a worker, beside what is imported with this module: load the libraries that every clip needs."""
+    for name in ("scipy.fft", "soundfile", "soxr"):
+        import_module(name)
 
 
 def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:

@@ -23,6 +23,7 @@ from codec_superb.pipeline.resynthesis.clip import (
     ResynthTask,
     Target,
     check_packets,
+    load_stage,
     prepare_codec,
     resynthesise_clips,
 )
@@ -171,6 +172,7 @@ def _resume(
     info = describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
+        pool.load(load_stage, None, len(todo))
         on = _prepare(plan, device, pool, progress)
         if told := unseen(plan.codec, plan.card, on.files):
             progress.message(told)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from codec_superb.pipeline.errors import RunFolderError
 
@@ -31,7 +33,7 @@ class Journal(Generic[T]):
         self.path = path
         # O_APPEND and no buffer: a line is with the kernel when append returns, and survives a kill of this process
         self._file = path.open("a+b", buffering=0)
-        self._offsets: dict[str, tuple[int, ...]] = {}
+        self._offsets: dict[str, int | tuple[int, ...]] = {}
         self._end = 0
         for line in _lines(path):
             clip = _clip_of(line)
@@ -76,12 +78,12 @@ class Journal(Generic[T]):
 
     def entries(self, clip: str) -> Iterator[T]:
         """Yield the lines of one clip, oldest first. Raises RunFolderError for one of another kind."""
-        for offset in self._offsets.get(clip, ()):
+        for offset in self._places(clip):
             yield self._read(clip, offset)
 
     def last(self, clip: str) -> T | None:
         """Return the newest line of one clip, None when there is none; raises as :meth:`entries` does."""
-        offsets = self._offsets.get(clip)
+        offsets = self._places(clip)
         return self._read(clip, offsets[-1]) if offsets else None
 
     def _read(self, clip: str, offset: int) -> T:
@@ -97,7 +99,14 @@ class Journal(Generic[T]):
 
     def _note(self, clip: str, offset: int) -> None:
         """Add the offset of a line of ``clip`` to the index."""
-        self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
+        # most clips have one line; the ids are those that the dataset holds: 130 bytes a clip are left of 270
+        known = self._places(clip)
+        self._offsets[sys.intern(clip)] = (*known, offset) if known else offset
+
+    def _places(self, clip: str) -> tuple[int, ...]:
+        """Return the offsets of the lines of ``clip``, oldest first."""
+        known = self._offsets.get(clip, ())
+        return known if isinstance(known, tuple) else (known,)
 
 
 def read_journal(path: Path, kind: type[T]) -> Iterator[T]:
@@ -138,10 +147,17 @@ def _clip_of(line: bytes) -> str | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        clip = json.loads(line)["clip"]
+        clip = _parsed(line)["clip"]
     except (ValueError, KeyError, TypeError):
         return None
     return clip if isinstance(clip, str) else None
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return from_json(line)  # a third of the time of json, which a journal of a million lines is opened with
+    except ValueError:
+        return json.loads(line)  # takes a lone surrogate
 
 
 def _read_line(descriptor: int, offset: int) -> bytes:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from typing import NamedTuple
 
+import numpy as np
+
 from codec_superb.metrics.table import REFERENCE_BACKEND, Backends, backends_of
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress
@@ -71,6 +73,16 @@ class Trial(NamedTuple):
 
     fault: str
     """'' where it works."""
+
+
+def load_metrics(keys: tuple[str, ...]) -> None:
+    """Inside a worker: load the compiled loops of metrics by scoring a pair; nothing where they must be compiled."""
+    from codec_superb.metrics.p862 import readiness
+    from codec_superb.metrics.score import score_pair
+
+    if readiness.is_compiled():
+        reference, resynthesis = (sound.astype(np.float32) / np.float32(1 << 15) for sound in readiness.known_pair())
+        score_pair(reference, resynthesis, 16_000, keys)
 
 
 def _compile(_task: None) -> Iterator[str | Trial]:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from codec_superb.metrics.plugged import find_metrics
-from codec_superb.metrics.table import Backends, Metric, backends_of, checked_backends
+from codec_superb.metrics.table import METRICS, Backends, Metric, backends_of, checked_backends
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.runs.finished import RunGroup, by_dataset, selected_clips
 from codec_superb.pipeline.runs.folder import find_runs
@@ -16,7 +16,7 @@ from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_pro
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
-from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
+from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends, load_metrics
 from codec_superb.pipeline.scoring.store import ScoreStore
 from codec_superb.pipeline.workers.blocks import stream_in_blocks
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
@@ -91,15 +91,21 @@ def _work(
 ) -> None:
     """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
-    tasks = list(_tasks(group, stores))
-    missing = [item for task in tasks for item in task.items]
-    backends = working.settle(key for item in missing for key in item.keys)
+    # counted first and made when a worker is free: a million tasks take a gigabyte
+    missing = clips = 0
+    keys: set[str] = set()
+    for task in _tasks(group, stores):
+        clips, missing = clips + 1, missing + len(task.items)
+        keys.update(key for item in task.items for key in item.keys)
+    if missing:
+        pool.load(load_metrics, tuple(sorted(keys & METRICS.keys())), clips)
+    backends = working.settle(keys)
     title = stores[0].info.title if len(stores) == 1 else f"{len(stores)} runs"
-    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - len(missing))
+    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:
         return
-    ready = (task._replace(backends=backends) for task in tasks)
-    with closing(stream_in_blocks(pool, score_clip, ready, len(tasks), remainder=without_first)) as events:
+    ready = (task._replace(backends=backends) for task in _tasks(group, stores))
+    with closing(stream_in_blocks(pool, score_clip, ready, clips, remainder=without_first)) as events:
         for event in events:
             if isinstance(event, WorkerCrash):
                 if event.index == len(event.task.items):  # it died after its last answer

@@ -82,6 +82,9 @@ class BeamExecutor(Executor):
         self._arguments = tuple(f"--{name}={value}" if value else f"--{name}" for name, value in given.items())
         self._shared = shared
 
+    def load(self, function: Callable[[T], None], argument: T, most: int) -> None:
+        """Nothing: Beam starts its workers with their tasks."""
+
     def stream(
         self,
         function: Callable[[T], Iterator[R]],

@@ -80,6 +80,8 @@ class _Worker:
     busy: bool = False
     answered: int = 0
     since: float = 0.0
+    loaded: str = ""
+    """Name of the function that it was last told to load by."""
 
     @classmethod
     def start(cls) -> _Worker:
@@ -188,6 +190,19 @@ class Executor:
             worker.process.wait()
             worker.link.close()
             worker.log.close()
+
+    def load(self, function: Callable[[T], None], argument: T, most: int) -> None:
+        """Start workers, ``most`` of them, and let idle ones call ``function`` meanwhile: what the next tasks need.
+
+        Nothing is waited for; what it raises is left to the tasks.
+        """
+        while len(self._workers) < min(self.size, most):
+            self._workers.append(_Worker.start())
+        for worker in self._workers:
+            if not worker.busy and worker.loaded != function.__qualname__:
+                worker.loaded = function.__qualname__
+                with suppress(BrokenPipeError, ConnectionResetError):  # noticed with its first task
+                    worker.link.send((None, (function.__module__, function.__qualname__, argument)))
 
     def stream(
         self,

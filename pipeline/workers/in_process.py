@@ -17,6 +17,9 @@ class InProcessExecutor(Executor):
     def __init__(self) -> None:
         super().__init__(1)
 
+    def load(self, function: Callable[[T], None], argument: T, most: int) -> None:
+        """Nothing: this process loads what it needs with the first task."""
+
     def stream(
         self,
         function: Callable[[T], Iterator[R]],

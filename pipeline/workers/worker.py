@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -49,10 +50,19 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
+def _load(module: str, function: str, argument: Any) -> None:
+    """Call what a later task is going to need; what fails will fail there, and be told there."""
+    with suppress(Exception):
+        getattr(import_module(module), function)(argument)
+
+
 def _answer(link: Connection) -> None:
     """Take one task and send its values; an exception ends the task and is sent instead."""
     try:
         function, task = link.recv()
+        if function is None:
+            _load(*task)
+            return
         for value in function(task):
             link.send(("value", value))
     except (EOFError, BrokenPipeError, ConnectionResetError):

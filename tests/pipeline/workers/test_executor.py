@@ -8,7 +8,16 @@ import sys
 import time
 
 import pytest
-from support.pipeline.workers import alive, own_pid, pid_then_sleep, squares, thread_limits, without_first
+from support.pipeline.workers import (
+    alive,
+    own_pid,
+    pid_then_sleep,
+    remember,
+    remembered,
+    squares,
+    thread_limits,
+    without_first,
+)
 from support.timing import quickest, wait_for
 
 from codec_superb.pipeline.errors import PipelineError
@@ -75,6 +84,18 @@ def test_workers_are_kept_between_streams_and_share_no_threads() -> None:
         (limits,) = [e.value for e in pool.stream(thread_limits, [""]) if isinstance(e, TaskResult)]
     assert first == second != [os.getpid()]
     assert set(limits) == {"1"}
+
+
+def test_idle_workers_load_beforehand() -> None:
+    """Each of the workers that are asked for loads once; what fails to load is left to the tasks."""
+    with Executor(3) as pool:
+        pool.load(remember, "once", 2)
+        pool.load(remember, "twice", 2)
+        assert pool.running == 2
+        assert [e.value for e in pool.stream(remembered, range(4)) if isinstance(e, TaskResult)].count(["once"]) >= 2
+    with Executor(1) as pool:
+        pool.load(remember, "fail", 1)
+        assert [e.value for e in pool.stream(squares, [(3,)]) if isinstance(e, TaskResult)] == [9]
 
 
 def test_no_worker_outlives_its_executor() -> None:

@@ -40,6 +40,22 @@ def thread_limits(_task: str) -> Iterator[tuple[str, ...]]:
     yield tuple(os.environ.get(name, "") for name in SINGLE_THREAD)
 
 
+_LOADED: list[str] = []
+
+
+def remember(argument: str) -> None:
+    """Keep the argument in this process; 'fail' raises."""
+    if argument == "fail":
+        raise ValueError(argument)
+    _LOADED.append(argument)
+
+
+def remembered(_task: int) -> Iterator[list[str]]:
+    """Tell what was kept, slowly, so that another worker takes the next task."""
+    time.sleep(0.2)
+    yield list(_LOADED)
+
+
 def own_pid(_task: int) -> Iterator[int]:
     """Tell who answers."""
     yield os.getpid()

@@ -1,0 +1,121 @@
+"""Many clips on one machine: ``python perf/many_clips.py --clips 100000``.
+
+Clips of a tenth of a second go through the cheapest codec (G.711) and one cheap metric. Each stage is killed when nine
+tenths of its clips are in the journal, and resumed; then the run is reported and packed. For each step: seconds of the
+clock, processor seconds with the workers, and the peak memory of the process that drives them (VmHWM). ``--keep`` names
+a folder for clips and runs, which a later call goes on with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from memory import make_folder
+
+RUN = "from codec_superb.cli.main import run; run()"
+KILL_AT = 0.9
+CODEC = "g711_alaw"
+
+
+class Step(NamedTuple):
+    """What one process took."""
+
+    seconds: float
+    processor: float
+    """Of it and its workers; 0 for one that was killed."""
+    peak_mib: float
+
+
+def watched(arguments: list[str], done: Callable[[], bool] | None = None) -> Step:
+    """Run the program and watch its memory; kill it, and nothing else, once ``done`` says so."""
+    before, started, peak = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic(), 0.0
+    child = subprocess.Popen([sys.executable, "-c", RUN, *arguments], stdout=subprocess.DEVNULL)
+    while child.poll() is None:
+        peak = max(peak, peak_of(child.pid))
+        if done is not None and done():
+            child.kill()
+        time.sleep(0.05)
+    if done is None and child.returncode:
+        sys.exit(f"{arguments} ended with exit code {child.returncode}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Step(time.monotonic() - started, 0.0 if done else processor, peak)
+
+
+def peak_of(pid: int) -> float:
+    """Return the peak memory of a process in MiB; 0 once it has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
+
+
+class Lines:
+    """Counts the lines of a file that grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._offset, self.count = path, 0, 0
+
+    def reach(self, number: int) -> bool:
+        """Whether there are so many now."""
+        if self._path.is_file():
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read()
+            self._offset += len(new)
+            self.count += new.count(b"\n")
+        return self.count >= number
+
+
+def measure(clips: int, workers: int, root: Path) -> dict[str, Step]:
+    """Run all steps below ``root``."""
+    os.environ["CODEC_SUPERB_HOME"] = str(root / "home")
+    folder, out = root / "clips", root / "runs"
+    if not folder.exists():
+        make_folder(folder, clips)
+    journal = out / CODEC / "clips" / "journal"
+    resynth = ["resynth", "--codec", CODEC, "--dataset", str(folder), "--category", "speech", "--out", str(out)]
+    score = ["score", str(out), "--metric", "si_sdr"]
+    found = {}
+    for name, stage in (("resynth", resynth), ("score", score)):
+        arguments = [*stage, "--workers", str(workers)]
+        lines = Lines(journal / f"{name}.jsonl")
+        found[f"{name}, killed"] = watched(arguments, lambda lines=lines: lines.reach(int(KILL_AT * clips)))
+        print(name, found[f"{name}, killed"], file=sys.stderr)
+        found[f"{name}, resumed"] = watched(arguments)
+        found[f"{name}, nothing left"] = watched(arguments)
+    found["report"] = watched(["report", str(out), "--out", str(root / "report.html")])
+    found["pack"] = watched(["pack", str(out), "--out", str(root / "submission.zip"), "--samples", "0"])
+    size = (root / "submission.zip").stat().st_size / 1e6
+    print(f"submission of {size:.1f} MB, journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
+    return found
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--clips", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        found = measure(given.clips, given.workers, given.keep or Path(place))
+    print(f"\n{given.clips} clips, load {os.getloadavg()[0]:.1f}\n")
+    print("| step | s | processor s | peak of the driver, MiB |\n|---|---|---|---|")
+    for name, step in found.items():
+        print(f"| {name} | {step.seconds:.1f} | {step.processor:.1f} | {step.peak_mib:.0f} |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
