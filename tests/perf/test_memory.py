@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.profile import amount
 
-SCRIPT = Path(__file__).parents[2] / "perf" / "memory.py"
+SCRIPT = Path(__file__).parents[2] / "perf" / "scale" / "memory.py"
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Checks that a run's memory does not grow with clips: peak RSS of the parent with 200 and 5,000 within 10 %.
 
-``python perf/memory.py``: for each size a process of its own resynthesises a folder of tiny clips with G.711
+``python perf/scale/memory.py``: for each size a process of its own resynthesises a folder of tiny clips with G.711
 and scores them with SI-SDR; its workers are not counted. Exit code 1 when memory grows by more than 10 %.
 """
 

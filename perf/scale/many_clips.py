@@ -1,4 +1,4 @@
-"""Many clips on one machine: ``python perf/many_clips.py --clips 100000``.
+"""Many clips on one machine: ``python perf/scale/many_clips.py --clips 100000``.
 
 Clips of a tenth of a second go through the cheapest codec (G.711) and one cheap metric. Each stage is killed when 99 %
 of its clips are in the journal, and resumed; then the run is reported and packed. For each step: seconds of the clock,

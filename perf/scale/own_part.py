@@ -1,4 +1,4 @@
-"""What the pipeline costs beside the work itself, a clip: ``python perf/own_part.py``.
+"""What the pipeline costs beside the work itself, a clip: ``python perf/scale/own_part.py``.
 
 Clips of 2 s at 16 kHz go through G.711 in worker processes, and through a loop of the work alone: read the WAV file,
 encode, decode (with resampling to 8 kHz and back) and write FLAC. All figures are processor time in ms a clip, this

@@ -1,4 +1,4 @@
-"""What the driver costs a clip: ``python perf/driver.py``: processor time of this process alone, least of the rounds.
+"""What the driver costs a clip, in processor time of it alone, least of the rounds: ``python perf/scale/driver.py``.
 
 Tasks without work go through two worker processes in blocks, each gives one row, and the row is journalled; then the
 journal is opened, each row is looked up, and the table is written, as at the end of a stage.

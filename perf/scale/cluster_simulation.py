@@ -1,4 +1,4 @@
-"""Where a run on a cluster stops growing: ``python perf/cluster_simulation.py``, a discrete-event simulation.
+"""Where a run on a cluster stops growing: ``python perf/scale/cluster_simulation.py``, a discrete-event simulation.
 
 Workers ask a driver for blocks of clips, compute them, and send a row a clip back; the driver takes rows and hands out
 blocks one after the other. Nodes start one by one, as a cluster grants them, and are lost at random with the block that
