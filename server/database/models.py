@@ -206,16 +206,16 @@ SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 """Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
 
 
-def standing(status: InstrumentedAttribute[str]) -> tuple[ColumnElement[Any], ...]:
+def standing(status: InstrumentedAttribute[str], nobodys: ColumnElement[bool]) -> tuple[ColumnElement[Any], ...]:
     """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
 
     Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later;
-    ``status`` is that of now, or of a moment.
+    ``status``, and whether the name is ``nobodys``, are those of now, or of a moment.
     """
-    return case((Codec.owner_id.is_(None) & (status == "verified"), 1), else_=0), Submission.version.expression
+    return case((nobodys & (status == "verified"), 1), else_=0), Submission.version.expression
 
 
-STANDING = standing(Submission.status)
+STANDING = standing(Submission.status, Codec.owner_id.is_(None))
 """The order of now."""
 
 

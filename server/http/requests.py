@@ -115,8 +115,9 @@ class Observer:
         good, ours = status < HTTPStatus.BAD_REQUEST, status >= HTTPStatus.INTERNAL_SERVER_ERROR
         log = _log.debug if route in POLLED_PATHS and good else _log.warning if ours else _log.info
         caller = _caller(scope.get("state", {}))
+        path = route if "{token}" in route else scope["path"][:200]  # of a listener, who has no other name
         log(
-            "request", method=method, route=route, path=scope["path"][:200], status=status,
+            "request", method=method, route=route, path=path, status=status,
             seconds=round(seconds, 6), bytes=sent, caller=caller,
         )  # fmt: skip
 

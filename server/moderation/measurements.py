@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
 from codec_superb.server.database.models import COUNTED, Result, Submission
+from codec_superb.server.moderation.answers_too_good import Rival, too_good
 from codec_superb.web.text import significant
 
 MOST = 30
@@ -52,10 +53,20 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
     ):
         yield asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks"
     votes: dict[Key, dict[Any, Figure]] = defaultdict(dict)
-    for identity, account, status, datasets, applications in session.execute(_others(submission)):
+    rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
+    others = session.execute(_others(submission)).all()
+    rates = _rates(session, [other.id for other in others])
+    for identity, account, status, kind, datasets, applications in others:
         voter = identity if status == "verified" else ("account", account)
         for key, figure in _figures({"datasets": datasets, "applications": applications}).items():
             votes[key].setdefault(voter, figure)
+            if (kbps := rates.get((identity, key[0]))) and kind != "lossless":
+                rivals[key].setdefault(voter, Rival(kbps, figure))
+    if submission.card.get("kind") != "lossless":
+        for key, figure in sorted(own.items()):
+            if not _is_of_tokens(key[1]):
+                rate = sent.get(key[0], (None, None))[0]
+                yield from ((key[0], text) for text in too_good(figure, rate, [*rivals[key].values()]))
     found = (
         (key[0], text) for key, figure in sorted(own.items()) for text in _differences(figure, [*votes[key].values()])
     )
@@ -67,13 +78,19 @@ def _others(submission: Submission) -> Any:
     of_others = or_(Submission.account_id.is_distinct_from(submission.account_id), Submission.status == "verified")
     return (
         select(
-            Submission.id, Submission.account_id, Submission.status, Submission.document["datasets"],
-            Submission.document["applications"],
+            Submission.id, Submission.account_id, Submission.status, Submission.card["kind"].as_string(),
+            Submission.document["datasets"], Submission.document["applications"],
         )
         .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
         .order_by(case((Submission.status == "verified", 0), else_=1), Submission.received.desc())
         .limit(MOST)
     )  # fmt: skip
+
+
+def _rates(session: Session, identities: Sequence[str]) -> dict[tuple[str, str], float | None]:
+    """Return the bitrate of submissions on each of their datasets."""
+    found = select(Result.submission_id, Result.dataset, Result.kbps).where(Result.submission_id.in_(identities))
+    return {(identity, dataset): kbps for identity, dataset, kbps in session.execute(found.order_by(Result.kbps))}
 
 
 def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session, joinedload, undefer
 
-from codec_superb.server.database.models import AuditEntry, Codec, Family, Submission, now
+from codec_superb.server.database.models import PUBLIC, AuditEntry, Codec, Family, Submission, now
 
 Found = Sequence[Submission]
 
@@ -30,6 +30,13 @@ def find_whole(session: Session, submission_id: str) -> Submission | None:
 def find_codec(session: Session, name: str) -> Codec | None:
     """Find a codec by its name."""
     return session.scalars(select(Codec).where(Codec.name == name).options(joinedload(Codec.owner))).one_or_none()
+
+
+def find_public(session: Session, codec: str) -> Submission | None:
+    """Find the public submission of a codec that came last."""
+    found = select(Submission).join(Codec, Codec.id == Submission.codec_id)
+    found = found.where(Codec.name == codec, Submission.status.in_(PUBLIC)).order_by(Submission.version.desc())
+    return session.scalars(found.limit(1)).one_or_none()
 
 
 def find_family(session: Session, name: str) -> Family | None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
-from codec_superb.server.moderation.repository import find, find_codec, find_family, set_status
+from codec_superb.server.moderation.repository import find, find_codec, find_family, find_public, set_status
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import claim_public_names
 from codec_superb.server.people.access import Identity
@@ -142,8 +142,14 @@ def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: st
     if before == account:
         raise Conflict(f"{named.name} belongs to {account} already")
     named.owner = receiver
-    bump_revision(session)  # results under a name that nobody owns stand in another order
     record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
+    session.flush()
+    # results under a name that nobody owns stand in another order: a state of the board of its own
+    public = find_public(session, name) if kind == "codec" else None
+    if public is None:
+        bump_revision(session)
+    else:
+        record_change(session, public.id, public.status)
     return before
 
 

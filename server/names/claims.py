@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import exists, or_, select
+from sqlalchemy import Row, Select, exists, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
@@ -17,6 +17,7 @@ from codec_superb.server.database.models import (
     PUBLIC,
     STANDING,
     Account,
+    AuditEntry,
     Codec,
     Dataset,
     Family,
@@ -79,8 +80,14 @@ _OTHER_DATASET = "name the folder or manifest otherwise, run again and pack"
 
 
 def claim_codec(session: Session, codec: Codec, caller: Identity) -> None:
-    """Give a name that nobody owns to the account that submits under it; names of the catalogue stay nobody's."""
+    """Give a name that nobody owns to the account that submits under it; names of the catalogue stay nobody's.
+
+    Where results of an anonymous upload are public, a moderator is asked first: see :func:`claim_public_names`.
+    """
+    public = select(Submission.id).where(Submission.codec_id == codec.id, Submission.status.in_(PUBLIC))
     if caller.anonymous or codec.owner_id is not None or codec.name in catalogue.cards():
+        return
+    if session.scalar(select(exists(public))):
         return
     codec.owner_id, codec.skeleton = caller.account_id, skeleton(codec.name)
     record(session, caller.name, "codec.claimed", codec.name)
@@ -90,14 +97,17 @@ def claim_codec(session: Session, codec: Codec, caller: Identity) -> None:
 def claim_public_names(session: Session, submission: Submission, *, actor: str) -> None:
     """Keep title and family of results that become public: the title for their codec, the family for its account.
 
-    A family belongs to the first account whose results are public in it. Raises Conflict where name, title or family
-    look like another one by now.
+    A family belongs to the first account whose results are public in it, and so does a name that only anonymous
+    uploads had. Raises Conflict where name, title or family look like another one by now.
     """
     card, codec = Card.model_validate(submission.card), submission.codec
     if card.name in catalogue.cards():
         return
     _check_looks(session, card)
     codec.skeleton, codec.title_skeleton = skeleton(codec.name), skeleton(card.title)
+    if codec.owner_id is None and submission.account_id is not None:
+        codec.owner_id = submission.account_id
+        record(session, actor, "codec.claimed", codec.name, account=submission.account_id)
     if card.family not in catalogue.families().values():
         family = _family(session, card.family)
         if family is None:
@@ -119,6 +129,9 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
         return
     if codec.owner is not None and codec.owner_id != submission.account_id:
         yield "owner", f"the name {codec.name} belongs to {codec.owner.name}, this file came from {sender}"
+    standing = _standing(session, submission) if codec.owner is None else None
+    if standing is not None and standing.account_id != submission.account_id:
+        yield "owner", f"{codec.name} has results of an anonymous upload; to accept these gives the name to {sender}"
     owner = _owner_of_family(session, card["family"], submission)
     if owner is not None:
         yield "family", f"{codec.name} joins the family {card['family']} of {owner}; to accept it is to allow that"
@@ -136,16 +149,29 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
     if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
         yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
         return
-    decided = select(Submission).where(*own, Submission.decided.is_not(None), Submission.decided_by != name)
-    last = session.scalar(decided.order_by(Submission.decided.desc(), Submission.id).limit(1))
-    if last is not None and last.status in {"held", "withdrawn"}:
+    last = session.execute(_decisions_of_others(submission.account_id, name).limit(1)).one_or_none()
+    if last is not None and last.detail.get("after") not in PUBLIC:
+        told = last.detail.get("reason") or ("run again, it differs" if "verdict" in last.detail else "no reason given")
         yield (
             "earlier",
-            (
-                f"the last decision about what {name} sent was against it ({last.codec.name}, version {last.version}: "
-                f"{last.reason or 'no reason given'})"
-            ),
+            f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
+
+
+def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
+    """Select what others decided about an account's files, and that they differ when run again; the newest first.
+
+    From the audit log: a submission holds its last decision alone, which may be to take back what was held.
+    """
+    differs = (AuditEntry.action == "attestation.received") & (AuditEntry.detail["verdict"].as_string() == "differs")
+    return (
+        select(AuditEntry.detail, Submission.version, Codec.name)
+        .join(Submission, Submission.id == AuditEntry.subject)
+        .join(Codec, Codec.id == Submission.codec_id)
+        .where(Submission.account_id == account_id, AuditEntry.actor != name)
+        .where(or_(AuditEntry.action == "submission.decided", differs))
+        .order_by(AuditEntry.id.desc())
+    )
 
 
 def _owner_of_family(session: Session, name: str, submission: Submission) -> str | None:
@@ -154,9 +180,9 @@ def _owner_of_family(session: Session, name: str, submission: Submission) -> str
         owner = "the catalogue"
     else:
         found = _family(session, name)
-        if found is None or found.owner is None or found.owner_id == submission.account_id:
+        if found is None or found.owner_id == submission.account_id:
             return None
-        owner = found.owner.name
+        owner = "an anonymous upload" if found.owner is None else found.owner.name
     member = select(Submission.id).where(
         Submission.account_id == submission.account_id,
         Submission.card["family"].as_string() == name,
@@ -170,7 +196,15 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if listed is not None and weights != listed.model_dump(mode="json") and not _same_weights(weights, listed):
         source = weights["source"] if weights else "no source"
         yield "weights", f"made with weights of {source}, those of the catalogue are of {listed.source}"
-    standing = session.execute(
+    standing = None if submission.custom or submission.status in PUBLIC else _standing(session, submission)
+    if standing is not None and standing.status != "verified" and standing.account_id != submission.account_id:
+        told = standing.name or "an anonymous upload"
+        yield "name", f"stands in front of the results of {told} under a name of the catalogue"
+
+
+def _standing(session: Session, submission: Submission) -> Row[str, int | None, str] | None:
+    """Return status, account and its name of the other results that stand for the codec under the same condition."""
+    return session.execute(
         select(Submission.status, Submission.account_id, Account.name)
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
@@ -179,11 +213,6 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
         .order_by(*(each.desc() for each in STANDING))
         .limit(1)
     ).one_or_none()
-    if standing is None or submission.custom or submission.status in PUBLIC:
-        return
-    if standing.status != "verified" and standing.account_id != submission.account_id:
-        told = standing.name or "an anonymous upload"
-        yield "name", f"stands in front of the results of {told} under a name of the catalogue"
 
 
 def _same_weights(weights: dict[str, Any] | None, listed: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, BoardChange, Codec, Submission, standing
+from codec_superb.server.database.models import PUBLIC, AuditEntry, BoardChange, Codec, Submission, standing
 
 
 class CountedThen(NamedTuple):
@@ -39,11 +39,19 @@ def first_revision(session: Session) -> int | None:
     return session.scalar(select(func.min(BoardChange.revision)))
 
 
-def counted_at(session: Session, revision: int) -> list[CountedThen]:
+def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThen]:
     """Find the submission that stood for every codec and was public at ``revision``, by the codec's name.
 
-    Those on datasets of the benchmark and without a condition, as on the board.
+    Those on datasets of the benchmark and without a condition, as on the board. ``at`` is when the last change up to
+    the revision was made: a name that got its first owner later was nobody's then.
     """
+    # the audit log knows: claimed, or transferred from nobody
+    later = select(AuditEntry.subject).where(
+        AuditEntry.at > at,
+        AuditEntry.action.in_(("codec.claimed", "codec.transferred")),
+        AuditEntry.detail["before"].as_string().is_(None),
+    )
+    nobodys = Codec.owner_id.is_(None) | Codec.name.in_(later)
     last = (
         select(BoardChange.submission_id, func.max(BoardChange.revision).label("revision"))
         .where(BoardChange.revision <= revision)
@@ -58,7 +66,7 @@ def counted_at(session: Session, revision: int) -> list[CountedThen]:
         .join(Codec, Submission.codec_id == Codec.id)
         .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
         # the last one of a codec stays in the dict
-        .order_by(Submission.codec_id, *standing(BoardChange.status))
+        .order_by(Submission.codec_id, *standing(BoardChange.status, nobodys))
     )
     found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
     return [found[codec] for codec in sorted(found)]

@@ -62,7 +62,7 @@ def past_state(session: Session, revision: int, current: Snapshot) -> PastState:
         first = first_revision(session)
         known = "nothing is public yet" if first is None else f"recorded are those from {first} to {current.revision}"
         raise NotFound(f"no state of revision {revision} is recorded; {known}")
-    counted = counted_at(session, revision)
+    counted = counted_at(session, revision, at)
     then = {entry.submission: entry for entry in counted}
     kept = [entry for entry in current.runs if entry.submission in then]
     kept = [entry for entry in kept if entry.source == then[str(entry.submission)].status]

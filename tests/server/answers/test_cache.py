@@ -8,6 +8,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from starlette.testclient import TestClient
 from support.coroutines import run
 
 from codec_superb.server.answers.cache import HTML, AnswerCache, EncodedAnswer, UnsentAnswer, encode_answer
@@ -36,6 +37,14 @@ def test_an_answer_larger_than_the_cache_is_not_kept() -> None:
     cache.keep(("/", "big", 1), answer(5_000))
     assert cache.find(("/", "", 1))
     assert cache.find(("/", "big", 1)) is None
+
+
+def test_an_address_takes_no_room(client: TestClient) -> None:
+    """The limit is one of answers: addresses of 50 kB are not kept beside them."""
+    client.get("/compare", params={"choose": "1", "codec": "x" * 50_000})
+    kept = client.app.state.answers._kept  # type: ignore[attr-defined]  # Starlette's application
+    assert len(kept) == 1
+    assert max(len(part) for key in kept for part in key[:2]) < 100
 
 
 def test_a_new_revision_forgets_the_old_one() -> None:

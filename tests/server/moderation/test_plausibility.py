@@ -235,10 +235,13 @@ class TestApplications:
         [
             ({"left_out": 6}, "asr: 6 clips without a label, 2 in results of others"),
             ({"words": 900}, "asr: 900 words in the labels, 400 in results of others"),
-            ({"ceiling": 9.0}, "asr_wer_pct: 9.0 on the originals, 4.0 in results of others with the same model"),
+            (
+                {"value": 7.0, "ceiling": 9.0},
+                "asr_wer_pct: 9.0 on the originals, 4.0 in results of others with the same model",
+            ),
             ({}, ""),
             ({"ceiling": 4.4}, ""),
-            ({"ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
+            ({"value": 7.0, "ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
         ],
     )
     def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
@@ -280,13 +283,34 @@ class TestApplications:
         (found,) = warned(database, applications=[Probed("tokens_coded_bits", 3.0, 4.0)])
         assert (found["text"], found["holds"]) == ("tokens_coded_bits: the card of opus_12k has no codebooks", True)
 
+    @pytest.mark.parametrize(
+        ("others", "value", "text"),
+        [
+            (0, 0.5, "asr_wer_pct: 0.50 on the resyntheses, 4.0 on the originals"),
+            (0, 3.0, ""),
+            (9, 4.0, ""),
+            (10, 4.0, "asr_wer_pct: 0 is lost, 4.0 or more by 10 codecs of its bitrate, or with the next ones above"),
+            (10, 6.5, ""),
+        ],
+    )
+    def test_too_good(self, database: Database, others: int, value: float, text: str) -> None:
+        """Perfect answers wait: half the errors on the originals, or of what ten others lose; a good codec does not."""
+        for number in range(others):
+            honest = [Probed("asr_wer_pct", 8.0 + 0.1 * number, 4.0)]
+            made = {"owner": f"o{number}", "applications": honest}
+            publish(database, f"x{number}_x", 12.0 + number, 0.7 + 0.003 * number, **made)
+        forged = Probed("asr_wer_pct", value, 4.0)
+        found = warned(database, owner="mallory", applications=[forged])
+        own = [(w["text"], w["holds"]) for w in found if w["kind"] == "application"]
+        assert own == ([(text, True)] if text else [])
+
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
         for number, owner in enumerate(("ann", "bob")):
             asked = Probed("asr_wer_pct", 8.0, 4.0, backend="answers:one", sha256="")
             publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=[asked])
         for name, warnings in (("answers:one", 1), ("answers:two", 0)):
-            probed = Probed("asr_wer_pct", 3.0, 9.0, backend=name, sha256="")
+            probed = Probed("asr_wer_pct", 7.0, 9.0, backend=name, sha256="")
             assert len(warned(database, owner="mallory", applications=[probed])) == warnings
 
     def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:

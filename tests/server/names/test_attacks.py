@@ -14,6 +14,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Codec, Family, Submission
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names import catalogue
+from codec_superb.server.people.audit import record
 
 
 @pytest.fixture
@@ -205,6 +206,45 @@ class TestSentAgain:
         assert status(service, packed(f"calm_{decision}_3k")) == "self-reported"
         accept(service, other["id"])
         assert status(service, packed(f"later_{decision}_4k"), "bob") == "self-reported"
+
+    def test_nor_by_taking_back_what_is_held(self, service: Service, packed: Any) -> None:
+        """An account's own withdrawal is no decision: what was held, or differed when run again, still counts."""
+        for number, differs in enumerate((False, True)):
+            account = f"carl {number}"
+            first = service.send(packed(f"forged_{number}k"), account=account).json()
+            with service.database.transaction(write=True) as session:
+                if differs:  # of a file that waits an attestation changes nothing
+                    record(session, "the board", "attestation.received", first["id"], verdict="differs")
+                else:
+                    decide(session, first["id"], "hold", "fiction", actor="moderator")
+            back = service.client.post(f"{UPLOADS}/{first['id']}/withdraw", headers=service.account(account))
+            assert back.json()["status"] == "withdrawn"
+            again = service.send(packed(f"forged_{number}k", 2), account=account).json()
+            assert (again["status"], again["warnings"][0]["kind"]) == ("held", "earlier")
+            assert ("run again" if differs else "fiction") in again["warnings"][0]["text"]
+
+
+class TestOfNobody:
+    """Results of an anonymous upload that a moderator accepted: no account owns their name or family."""
+
+    def test_a_token_takes_them_with_permission_alone(self, service: Service, packed: Any) -> None:
+        """What another sends under the name, or into the family, waits; accepted, both are that account's."""
+        first = service.send(packed("gull_1k", title="Gull", family="gull"), account=None).json()["id"]
+        accept(service, first)
+        with service.database.transaction(write=True) as session:
+            decide(session, first, "verify", "", actor="moderator")
+        taken = service.send(packed("gull_1k", 5, title="Rude words", family="other"), account="bob").json()
+        assert (taken["status"], [each["kind"] for each in taken["warnings"]]) == ("held", ["owner"])
+        joined = service.send(packed("skua_1k", 900, title="Skua", family="gull"), account="zoe").json()
+        assert (joined["status"], [each["kind"] for each in joined["warnings"]]) == ("held", ["family"])
+        shown = service.client.get("/api/v1/codecs/gull_1k").json()["submission"]
+        assert (shown["submission"], shown["submitter"]) == (first, "anonymous")
+        accept(service, taken["id"])
+        assert service.send(packed("gull_1k", 6), account="eve").status_code == 409
+        newest = service.send(packed("gull_1k", 7, family="other"), account="bob").json()
+        assert newest["status"] == "self-reported"
+        shown = service.client.get("/api/v1/codecs/gull_1k").json()["submission"]
+        assert (shown["submission"], shown["submitter"]) == (newest["id"], "bob")
 
 
 class TestCredits:

@@ -20,6 +20,13 @@ from codec_superb.server.people.access import secret_hash
 Log = Callable[[], list[dict[str, Any]]]
 
 
+def test_the_token_of_a_listener_is_not_logged(client: TestClient, log: Log) -> None:
+    """Whoever reads the log cannot answer a listening test as somebody else."""
+    client.get("/listening/abc/resume/a-token-of-somebody")
+    (entry,) = (each for each in log() if each["event"] == "request")
+    assert entry["path"] == entry["route"] == "/listening/{test_id}/resume/{token}"
+
+
 class TestNumber:
     """``X-Request-ID``."""
 

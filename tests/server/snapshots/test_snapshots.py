@@ -14,7 +14,8 @@ from support.server.board import make_submission
 from codec_superb.server.database.migrate import downgrade, upgrade
 from codec_superb.server.database.models import BoardChange, Revision, Submission
 from codec_superb.server.database.session import Database, bump_revision
-from codec_superb.server.moderation.service import decide
+from codec_superb.server.moderation.service import decide, transfer
+from codec_superb.server.people.tokens import account_of
 
 
 def snapshot(client: TestClient, revision: int) -> dict[str, Any]:
@@ -77,6 +78,23 @@ def test_what_stood_in_front_then_stands_in_front(client: TestClient, database: 
     board = client.app.state.board  # type: ignore[attr-defined]  # Starlette's application
     assert board.refresh().revision == 4
     assert [snapshot(client, n)["submissions"][0]["submission"] for n in (2, 3, 4)] == [first, first, later]
+
+
+def test_a_name_that_gets_an_owner_changes_no_earlier_state(client: TestClient, database: Database) -> None:
+    """Whose a name is decides what stands in front: states before a transfer keep their hash, later ones follow it."""
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "gull_1k", 3.0, 0.7, owner=None)  # revision 1
+        decide(session, first, "verify", "", actor="m")  # 2
+        later = make_submission(session, "gull_1k", 3.0, 0.8, owner=None)  # 3
+        account_of(session, "bob")
+    board = client.app.state.board  # type: ignore[attr-defined]  # Starlette's application
+    board.refresh()
+    cited = snapshot(client, 3)["sha256"]
+    with database.transaction(write=True) as session:
+        transfer(session, "codec", "gull_1k", "bob", actor="m")  # 4
+    assert board.refresh().revision == 4
+    assert snapshot(client, 3)["sha256"] == cited
+    assert [snapshot(client, n)["submissions"][0]["submission"] for n in (3, 4)] == [first, later]
 
 
 def test_the_page_cites_and_says_what_is_no_longer_public(client: TestClient, database: Database) -> None:
