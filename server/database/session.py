@@ -29,6 +29,7 @@ class Database:
         self.after_change: list[Callable[[], object]] = []
         """Called after a transaction that changed public data, before its request is answered."""
         self._make = sessionmaker(self.engine, expire_on_commit=False)
+        self._make_writing = sessionmaker(self.engine.execution_options(write=True), expire_on_commit=False)
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[Session]:
@@ -36,10 +37,10 @@ class Database:
 
         A writing transaction must say so: with BEGIN IMMEDIATE SQLite waits for other writers at the start. A read
         transaction that writes later fails at once (SQLITE_BUSY_SNAPSHOT) if another one has written in between.
+        Either connects with its first statement: a dependency that connected would hold a connection while its endpoint
+        waits for a thread, and those that have the threads wait for connections.
         """
-        with self._make.begin() as session:
-            if write:
-                session.connection(execution_options={"write": True})
+        with (self._make_writing if write else self._make).begin() as session:
             yield session
         if session.info.get(_CHANGED):
             for call in self.after_change:
@@ -118,7 +119,17 @@ def database_of(request: Request) -> Database:
 
 def _reading(request: Request) -> Iterator[Session]:
     with database_of(request).transaction() as session:
-        yield session
+        request.state.reading = session
+        try:
+            yield session
+        finally:
+            request.state.reading = None
+
+
+def reading_of(request: Request) -> Session | None:
+    """Return the session in which the request reads now: whoever takes another one holds two connections."""
+    found: Session | None = getattr(request.state, "reading", None)
+    return found
 
 
 def _writing(request: Request) -> Iterator[Session]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Request
 
-from codec_superb.server.database.session import ReadTransaction, WriteTransaction
+from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.http.error_answers import error_responses
 from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest, OwnSubmission, Withdrawal
 from codec_superb.server.moderation.service import decide, find_own, withdraw_own
@@ -27,12 +27,15 @@ _REFUSALS = error_responses(
 
 @router.post("/submissions/{submission_id}/decision", responses=_REFUSALS)
 def decide_by_program(
-    submission_id: SubmissionId, wanted: DecisionRequest, caller: ModeratingCaller, session: WriteTransaction
+    request: Request, submission_id: SubmissionId, wanted: DecisionRequest, caller: ModeratingCaller
 ) -> DecisionAnswer:
     """Accept, reject, hold, verify or withdraw a submission."""
-    return DecisionAnswer.of(
-        decide(session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status)
-    )
+    # Committed here, not by a dependency: FastAPI writes the answer in a thread before those end, and the threads may
+    # all be waiting for the row that this transaction has locked.
+    with database_of(request).transaction(write=True) as session:
+        return DecisionAnswer.of(
+            decide(session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status)
+        )
 
 
 def _submitting(caller: Caller) -> Identity:
@@ -60,8 +63,9 @@ def own_status(submission_id: SubmissionId, caller: SubmittingCaller, session: R
     responses=error_responses({**_OWN_REFUSALS, 400: "The reason does not fit.", 409: "It is withdrawn already."}),
 )
 def withdraw_by_account(
-    submission_id: SubmissionId, caller: SubmittingCaller, session: WriteTransaction, wanted: Withdrawal | None = None
+    request: Request, submission_id: SubmissionId, caller: SubmittingCaller, wanted: Withdrawal | None = None
 ) -> OwnSubmission:
     """Take back a submission of one's own, in whatever status; its history stays, and a moderator can undo it."""
     reason = "" if wanted is None else wanted.reason
-    return OwnSubmission.of(withdraw_own(session, submission_id, reason, caller))
+    with database_of(request).transaction(write=True) as session:
+        return OwnSubmission.of(withdraw_own(session, submission_id, reason, caller))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Row, Select, exists, or_, select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
@@ -111,12 +112,25 @@ def claim_public_names(session: Session, submission: Submission, *, actor: str) 
     if card.family not in catalogue.families().values():
         family = _family(session, card.family)
         if family is None:
-            family = Family(name=card.family, skeleton=skeleton(card.family))
-            session.add(family)
+            family = _opened_family(session, card.family)
         if family.owner_id is None and submission.account_id is not None:
             family.owner_id = submission.account_id
             record(session, actor, "family.claimed", card.family, account=submission.account_id)
     session.flush()
+
+
+def _opened_family(session: Session, name: str) -> Family:
+    """Add a family, or find that which another transaction added at the same moment."""
+    try:
+        with session.begin_nested():
+            family = Family(name=name, skeleton=skeleton(name))
+            session.add(family)
+    except IntegrityError:
+        found = _family(session, name)
+        if found is None:  # one that looks the same
+            raise _alike("family", name, "another family, opened just now") from None
+        return found
+    return family
 
 
 def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.server.database.models import Token, now
-from codec_superb.server.database.session import Database, ReadTransaction, database_of
+from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Forbidden, Unauthenticated
 from codec_superb.server.people.rate_counters import count_wrong_token
 
@@ -117,15 +117,21 @@ def note_use(database: Database, token_id: int) -> None:
         )
 
 
-def _caller(request: Request, session: ReadTransaction, background: BackgroundTasks) -> Identity:
-    """Identify the sender by the header ``Authorization: Bearer …`` (RFC 6750); anonymous without it."""
+def _caller(request: Request, background: BackgroundTasks) -> Identity:
+    """Identify the sender by the header ``Authorization: Bearer …`` (RFC 6750); anonymous without it.
+
+    In a transaction of its own, which ends here: requests that hold one connection and wait for a second one can take
+    all of the pool, and then wait for each other.
+    """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return Identity(None, ANONYMOUS)
     if scheme.lower() != "bearer" or not secret:
         raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
-    caller = identify(request, session, secret)
-    if caller.token_id is not None and last_use_is_old(session, caller.token_id):
+    with database_of(request).transaction() as session:
+        caller = identify(request, session, secret)
+        old = caller.token_id is not None and last_use_is_old(session, caller.token_id)
+    if caller.token_id is not None and old:
         # After the answer: the endpoint's own transaction may hold SQLite's single write lock.
         background.add_task(note_use, database_of(request), caller.token_id)
     request.state.identity = caller  # for the log

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import AuditEntry
-from codec_superb.server.database.session import ReadTransaction, database_of
+from codec_superb.server.database.session import database_of, reading_of
 from codec_superb.server.errors import ServerError, Unauthenticated
 from codec_superb.server.people.access import Identity, identity_of_token, valid_token
 from codec_superb.server.people.audit import record
@@ -104,13 +104,17 @@ def set_cookie(response: Response, settings: Settings, name: str, value: str, *,
 def session_of(request: Request) -> AccountSession | None:
     """Return the valid session of a request, looked up once; None for everybody else.
 
-    For code without a transaction of its own, such as the page context.
+    For code without a transaction of its own, such as the page context; that of the request is used where it reads.
     """
     if not has_cookie(request):
         return None
     if not hasattr(request.state, "session"):
-        with database_of(request).transaction() as session:
-            request.state.session = _look_up(request, session)
+        reading = reading_of(request)
+        if reading is not None:
+            request.state.session = _look_up(request, reading)
+        else:
+            with database_of(request).transaction() as session:
+                request.state.session = _look_up(request, session)
     found: AccountSession | None = request.state.session
     return found
 
@@ -165,15 +169,13 @@ def _serializer(request: Request) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(key_of(request), salt=_SALT)
 
 
-def _signed_in(request: Request, session: ReadTransaction) -> AccountSession:
+def _signed_in(request: Request) -> AccountSession:
     """Return the session of an account; otherwise redirect GET requests to the login form and refuse others."""
-    if has_cookie(request):
-        request.state.session = _look_up(request, session)
-        if request.state.session is not None:
-            found: AccountSession = request.state.session
-            request.state.identity = found.identity  # for the log
-            return found
-    raise _refusal(request)
+    found = session_of(request)  # in a transaction that ends here, as that of a token
+    if found is None:
+        raise _refusal(request)
+    request.state.identity = found.identity  # for the log
+    return found
 
 
 SignedIn = Annotated[AccountSession, Depends(_signed_in, scope="function")]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from support.server.board import make_submission
 from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.database.models import Submission
-from codec_superb.server.database.session import Database
+from codec_superb.server.database.session import LOCK_SECONDS, Database
 
 
 @pytest.fixture
@@ -30,6 +33,29 @@ def status_of(database: Database, submission: str) -> str:
     """Read the status."""
     with database.transaction() as session:
         return session.get_one(Submission, submission).status
+
+
+def test_many_at_once_stop_nobody(client: TestClient, database: Database) -> None:
+    """More withdrawals of one file than there are threads, and families opened at once: each is answered, none waits."""
+    with database.transaction(write=True) as session:
+        mine = make_submission(session, "mine", owner="ann")
+        held = [
+            make_submission(session, f"held_{n}", 4.0 + n, owner="bob", status="held", card={"family": "new"})
+            for n in range(4)
+        ]
+    own = bearer(make_token(database, "ann", ("submit",)))
+    moderator = bearer(make_token(database, "mod"))
+
+    def send(number: int) -> int:
+        if number < len(held):
+            return client.post(address(held[number]), headers=moderator, json={"decision": "accept"}).status_code
+        return client.post(f"/api/v1/submissions/{mine}/withdraw", headers=own).status_code
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(50) as pool:
+        answers = Counter(pool.map(send, range(50)))
+    assert answers == {200: len(held) + 1, 409: 50 - len(held) - 1}
+    assert time.monotonic() - began < LOCK_SECONDS
 
 
 class TestDecision:
