@@ -36,7 +36,7 @@ def status_of(database: Database, submission: str) -> str:
 
 
 def test_many_at_once_stop_nobody(client: TestClient, database: Database) -> None:
-    """More withdrawals of one file than there are threads, and families opened at once: each is answered, none waits."""
+    """More withdrawals of one file than there are threads, and families opened at once: all are answered soon."""
     with database.transaction(write=True) as session:
         mine = make_submission(session, "mine", owner="ann")
         held = [
