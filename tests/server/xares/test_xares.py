@@ -151,7 +151,7 @@ def test_rates_that_no_axis_can_show_are_refused(client: TestClient, database: D
             EncoderRate(frames_per_s=rate)
     records = []
     for number, rate in enumerate((SLOWEST, FASTEST)):
-        heard = Heard(codec=f"c{number}", title="</script>", family="\u202e", kbps=rate)
+        heard = Heard(codec=f"c{number}", title="</script>", family="&amp;", kbps=rate)
         all_rates = EncoderRate(frames_per_s=rate, numbers_per_s=rate, bits_per_s=rate)
         records.append(make_record([reading(LANGUAGE, (50.0,), heard)], encoder=f"<i>{number}", rate=all_rates))
     with database.transaction(write=True) as session:
