@@ -33,7 +33,8 @@ QUICK_S = 0.2
 TICK_S = 1.0
 """Seconds between looks at the cluster."""
 SOON_S = 10.0
-"""Seconds without any actor after which the user is told what is waited for."""
+"""Seconds after which an actor should have started, and without any the user is told what is waited for."""
+LOG_SHOWN = 200
 RESOURCES = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
 """Options of an actor, and Ray's names of these resources."""
 
@@ -69,6 +70,8 @@ class _Actor:
     """An actor and its tasks, of which it computes the first."""
 
     handle: Any
+    since: float
+    """When it was started, on the monotonic clock."""
     at: Greeting | None = None
     """None until it has answered first."""
     tasks: dict[int, _Task] = field(default_factory=dict)
@@ -155,18 +158,23 @@ class _Job:
                 ("error", f"there was no {self._wanted()} for {self._terms.patience:g} s; run the command again")
             )
         if self._waiting or all(actor.tasks for actor in ready):
-            self._grow(len(self._actors) - len(ready))
+            self._grow(now)
         under = sum(len(actor.tasks) for actor in ready)
         running = sum(1 for actor in ready if actor.tasks)
         self._meters.show(now, actors=len(ready), running=running, waiting=under - running + len(self._waiting))
 
-    def _grow(self, pending: int) -> None:
-        """Start actors where the cluster has room, and one more: it finds new machines, and autoscalers start some."""
+    def _grow(self, now: float) -> None:
+        """Start actors where the cluster has room; one waits where there is none, which autoscalers see."""
         here = ray.available_resources()
-        room = min((int(here.get(name, 0) / amount) for name, amount in self._needs().items()), default=1)
-        limit = self._terms.limit if self._terms.limit is not None else len(self._actors) + max(1, room)
-        for _ in range(min(max(1, room) - pending, limit - len(self._actors))):
-            actor = _Actor(self._class.remote())
+        room = min(int(here.get(name, 0) / amount) for name, amount in self._needs().items())
+        pending = [actor for actor in self._actors if actor.at is None]
+        # room beside an actor that has waited long: Ray has given it to a machine that is gone, and will notice
+        young = sum(1 for actor in pending if now - actor.since < SOON_S)
+        new = room - young if room else not pending
+        if self._terms.limit is not None:
+            new = min(new, self._terms.limit - len(self._actors))
+        for _ in range(new):
+            actor = _Actor(self._class.remote(), now)
             self._actors.append(actor)
             greeting = actor.handle.greet.remote(platform.python_version(), self._terms.path, self._terms.folder)
             self._when_done(greeting, "greeting", actor)
@@ -225,8 +233,9 @@ class _Job:
             return
         self._actors.remove(actor)
         ray.kill(actor.handle)  # one that is out of reach may still run
-        self._why = str(error).strip().splitlines()[-1]
         machine = not isinstance(error, ActorDiedError | OutOfMemoryError) or not _lives(actor.at)
+        what, where = "machine" if machine else "worker", actor.at.host if actor.at is not None else "?"
+        self._why = f"a {what} on {where}: {str(error).strip().splitlines()[-1][:LOG_SHOWN]}"
         tasks = list(actor.tasks.values())
         self._room -= actor.depth
         self._given -= len(tasks)
@@ -235,14 +244,13 @@ class _Job:
             task.losses += machine
             task.deaths += not machine
             if task.deaths >= TRIES or task.losses >= MACHINES:
-                what = f"{task.losses} machines" if machine else f"{task.deaths} workers"
-                crash = ("crash", 0, f"{what} of Ray were lost over it: {self._why}", "")
-                self._link.send(("done", task.number, [crash]))
+                count = task.losses if machine else task.deaths
+                # the same words each time: they become part of a row
+                reason = f"{count} {what}s of Ray were lost while they computed it"
+                self._link.send(("done", task.number, [("crash", 0, reason, self._why)]))
                 tasks = tasks[1:]
         if tasks:
-            where = actor.at.host if actor.at is not None else "?"
-            what = "machine" if machine else "worker"
-            self._link.send(("tell", f"Ray lost a {what} on {where}; its work is given to another: {self._why}"))
+            self._link.send(("tell", f"Ray lost a {what} on {where}; its work is given to another"))
         self._waiting.extendleft(reversed(tasks))
 
     def _fill(self) -> None:

@@ -1,0 +1,110 @@
+"""Machines of Ray that come and go: a program that keeps them on loopback addresses, and what tests tell it.
+
+It is a program of its own so that Ray's signal handlers, logs and warnings stay out of the tests' process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from typing import Any, Self
+
+NODE = {"object_store_memory": 80_000_000}
+"""Bytes of shared memory of a machine, the least that Ray takes."""
+
+
+class RayNodes:
+    """A head without cores on 127.0.0.2, and machines on the addresses after it."""
+
+    def __init__(self) -> None:
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "RAY_USAGE_STATS_ENABLED": "0",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            text=True, env=environment, start_new_session=True,
+        )  # fmt: skip
+        self.address: str = self._ask("head")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.__exit__(None, None, None)  # closes its input, which ends it, and waits
+
+    def add(self, cores: int = 1, *, wait: bool = True, **more: Any) -> int:
+        """Start a machine and return its number; with ``wait`` it has joined."""
+        return int(self._ask("add", {"num_cpus": cores, "wait": wait, **more}))
+
+    def kill(self, number: int) -> None:
+        """Kill all processes of a machine at once."""
+        self._ask("kill", number)
+
+    def kill_head(self) -> None:
+        """Kill the head, with all that the cluster knows."""
+        self._ask("kill_head")
+
+    def metrics(self) -> str:
+        """Return what all machines tell Prometheus."""
+        return str(self._ask("metrics"))
+
+    def _ask(self, what: str, argument: object = None) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([what, argument]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"no machines: {what} ended the program"
+        return json.loads(answer)
+
+
+def main() -> None:
+    """Do what the lines of standard input say, until they end."""
+    from ray.cluster_utils import Cluster
+
+    answers, sys.stdout = sys.stdout, sys.stderr
+    nodes: dict[int, Any] = {}
+    # not below pytest's folder: a socket's path has at most 107 bytes
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place:
+        head = {"num_cpus": 0, "node_ip_address": "127.0.0.2", "include_dashboard": False, "temp_dir": place, **NODE}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        address = cluster.address
+        try:
+            for line in sys.stdin:
+                what, argument = json.loads(line)
+                answer: object = None
+                if what == "head":
+                    answer = address
+                elif what == "add":
+                    answer = len(nodes)
+                    here = f"127.0.0.{3 + len(nodes)}"
+                    nodes[len(nodes)] = cluster.add_node(node_ip_address=here, temp_dir=place, **NODE, **argument)
+                elif what == "kill":
+                    cluster.remove_node(nodes[argument], allow_graceful=False)
+                elif what == "kill_head":
+                    cluster.remove_node(cluster.head_node, allow_graceful=False)
+                else:
+                    ports = [
+                        (node.node_ip_address, node.metrics_export_port)
+                        for node in [cluster.head_node, *nodes.values()]
+                    ]
+                    answer = "".join(_read(*port) for port in ports)
+                print(json.dumps(answer), file=answers, flush=True)
+        finally:
+            for node in cluster.list_all_nodes():
+                node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+
+
+def _read(address: str, port: int) -> str:
+    with urllib.request.urlopen(f"http://{address}:{port}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder, whose modules have names of others
+    main()
