@@ -77,6 +77,8 @@ def ray_options(text: str, *, device: str = "auto") -> RayOptions:
             needs[name] = number
         else:
             needs["resources"][name.removeprefix(CUSTOM)] = number
+    if not any(needs.values()):
+        raise PipelineError(f"--executor ray:{text}: expected at least one resource that an actor needs")
     if len(addresses) > 1:
         raise PipelineError(f"--executor ray:{text}: expected one address, got {' and '.join(addresses)}")
     return RayOptions(addresses[0] if addresses else None, needs, patience)

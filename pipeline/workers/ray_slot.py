@@ -86,8 +86,8 @@ def actor_class() -> type:
             node, host = ray.get_runtime_context().get_node_id(), socket.gethostname()
             if here != python:  # another interpreter cannot read these packages
                 return node, host, f"Python {here}", True
-            new = [entry for entry in path if entry not in sys.path and os.path.exists(entry)]  # noqa: PTH110
-            sys.path[:0] = new
+            # behind what is installed here
+            sys.path += [entry for entry in path if entry not in sys.path and os.path.exists(entry)]  # noqa: PTH110
             if found := os.path.isdir(folder):  # noqa: PTH112
                 os.chdir(folder)
             try:

@@ -13,20 +13,24 @@ import tempfile
 import urllib.request
 from typing import Any, Self
 
+from support.timing import PATIENCE_S
+
 NODE = {"object_store_memory": 80_000_000}
 """Bytes of shared memory of a machine, the least that Ray takes."""
 
 
 class RayNodes:
-    """A head without cores on 127.0.0.2, and machines on the addresses after it."""
+    """A head without cores, and machines; each has a loopback address that no other process of tests uses."""
 
     def __init__(self) -> None:
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_raylet_start_wait_time_s": f"{PATIENCE_S:g}",
         }
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the program
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
             text=True, env=environment, start_new_session=True,
         )  # fmt: skip
         self.address: str = self._ask("head")
@@ -36,6 +40,7 @@ class RayNodes:
 
     def __exit__(self, *_: object) -> None:
         self._process.__exit__(None, None, None)  # closes its input, which ends it, and waits
+        self._log.close()
 
     def add(self, cores: int = 1, *, wait: bool = True, **more: Any) -> int:
         """Start a machine and return its number; with ``wait`` it has joined."""
@@ -59,7 +64,9 @@ class RayNodes:
         self._process.stdin.write(json.dumps([what, argument]) + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
-        assert answer, f"no machines: {what} ended the program"
+        if not answer:
+            self._log.seek(0)
+            raise AssertionError(f"{what} ended the machines: {self._log.read()[-3000:]}")
         return json.loads(answer)
 
 
@@ -71,7 +78,8 @@ def main() -> None:
     nodes: dict[int, Any] = {}
     # not below pytest's folder: a socket's path has at most 107 bytes
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place:
-        head = {"num_cpus": 0, "node_ip_address": "127.0.0.2", "include_dashboard": False, "temp_dir": place, **NODE}
+        net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
+        head = {"num_cpus": 0, "node_ip_address": f"{net}.2", "include_dashboard": False, "temp_dir": place, **NODE}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         address = cluster.address
         try:
@@ -82,18 +90,15 @@ def main() -> None:
                     answer = address
                 elif what == "add":
                     answer = len(nodes)
-                    here = f"127.0.0.{3 + len(nodes)}"
+                    here = f"{net}.{3 + len(nodes)}"
                     nodes[len(nodes)] = cluster.add_node(node_ip_address=here, temp_dir=place, **NODE, **argument)
                 elif what == "kill":
                     cluster.remove_node(nodes[argument], allow_graceful=False)
                 elif what == "kill_head":
                     cluster.remove_node(cluster.head_node, allow_graceful=False)
                 else:
-                    ports = [
-                        (node.node_ip_address, node.metrics_export_port)
-                        for node in [cluster.head_node, *nodes.values()]
-                    ]
-                    answer = "".join(_read(*port) for port in ports)
+                    living = cluster.list_all_nodes()
+                    answer = "".join(_read(node.node_ip_address, node.metrics_export_port) for node in living)
                 print(json.dumps(answer), file=answers, flush=True)
         finally:
             for node in cluster.list_all_nodes():
