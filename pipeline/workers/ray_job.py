@@ -152,7 +152,7 @@ class _Job:
             self._seen, self._told = now, False
         elif not self._told and now - self._seen > SOON_S:
             self._told = True
-            self._link.send(("tell", f"waiting for {self._wanted()}"))
+            self._link.send(("tell", f"waiting for a {self._wanted()}"))
         elif now - self._seen > self._terms.patience:
             self._link.send(
                 ("error", f"there was no {self._wanted()} for {self._terms.patience:g} s; run the command again")

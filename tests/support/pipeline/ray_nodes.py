@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import urllib.request
+from contextlib import ExitStack
 from typing import Any, Self
 
 from support.timing import PATIENCE_S
 
-NODE = {"object_store_memory": 80_000_000}
+SHARED_MEMORY = 80_000_000
 """Bytes of shared memory of a machine, the least that Ray takes."""
 
 
@@ -79,8 +81,8 @@ def main() -> None:
     # not below pytest's folder: a socket's path has at most 107 bytes
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place:
         net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
-        head = {"num_cpus": 0, "node_ip_address": f"{net}.2", "include_dashboard": False, "temp_dir": place, **NODE}
-        cluster = Cluster(initialize_head=True, head_node_args=head)
+        head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": place}
+        cluster = Cluster(initialize_head=True, head_node_args=head | _place(f"{net}.2"))
         address = cluster.address
         try:
             for line in sys.stdin:
@@ -90,8 +92,8 @@ def main() -> None:
                     answer = address
                 elif what == "add":
                     answer = len(nodes)
-                    here = f"{net}.{3 + len(nodes)}"
-                    nodes[len(nodes)] = cluster.add_node(node_ip_address=here, temp_dir=place, **NODE, **argument)
+                    here = _place(f"{net}.{3 + len(nodes)}")
+                    nodes[len(nodes)] = cluster.add_node(temp_dir=place, **here, **argument)
                 elif what == "kill":
                     cluster.remove_node(nodes[argument], allow_graceful=False)
                 elif what == "kill_head":
@@ -103,6 +105,20 @@ def main() -> None:
         finally:
             for node in cluster.list_all_nodes():
                 node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+
+
+def _place(address: str) -> dict[str, Any]:
+    """Give the arguments of a machine on ``address``.
+
+    Ports are named: a raylet that has to learn them waits for its agents for a fixed time, which busy machines exceed.
+    """
+    names = ("dashboard_agent_listen_port", "metrics_agent_port", "metrics_export_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for each in sockets:
+            each.bind((address, 0))
+        ports = {name: each.getsockname()[1] for name, each in zip(names, sockets, strict=True)}
+    return {"node_ip_address": address, "object_store_memory": SHARED_MEMORY, **ports}
 
 
 def _read(address: str, port: int) -> str:

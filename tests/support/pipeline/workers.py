@@ -43,6 +43,14 @@ def thread_limits(_task: str) -> Iterator[tuple[str, ...]]:
     yield tuple(os.environ.get(name, "") for name in SINGLE_THREAD)
 
 
+def compute(seconds: float) -> Iterator[float]:
+    """Take processor time, and say how much it was."""
+    began = time.process_time()
+    while (took := time.process_time() - began) < seconds:
+        sum(range(1000))
+    yield took
+
+
 def own_pid(_task: int) -> Iterator[int]:
     """Tell who answers."""
     yield os.getpid()
