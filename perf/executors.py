@@ -3,9 +3,9 @@
     python perf/executors.py [--clips N] [--tasks N] [--work SECONDS]
 
 Ray's two machines are raylets of one core each on loopback addresses, beside a head without cores. Workers are started
-before anything is measured. Processor time is that of everything below this process: driver, Ray's own processes, actors
-and their worker processes. Efficiency is work over the time of two cores: 1 is nothing but work. ``--work`` is seconds of
-computing of one task; tasks without work show what each costs by itself, and how many a driver sustains.
+before anything is measured. Processor time is that of everything below this process: driver, Ray's own processes,
+actors and their worker processes. Efficiency is work over the time of two cores: 1 is nothing but work. ``--work`` is
+seconds of computing of one task; tasks without work show what each costs by itself, and how many a driver sustains.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from support.pipeline.drive import start
 from support.pipeline.killing import finish, killed
 from support.pipeline.ray_nodes import RayNodes
 from support.pipeline.run_codecs import HERE
-from support.pipeline.runs import contents, noise, speech_folder
+from support.pipeline.runs import contents, noise
 from support.pipeline.workers import alive, own_pid, squares, thread_limits, without_first
 from support.profile import amount
 from support.timing import PATIENCE_S, wait_for
@@ -76,17 +76,19 @@ def nodes() -> Iterator[RayNodes]:
         yield nodes
 
 
-def _clips(folder: Path, clips: int) -> Path:
-    """Make clips, one of which kills its worker process, and one of which the codec refuses."""
-    data = speech_folder(folder, clips)
-    for fault in (1, 4):
-        soundfile.write(data / f"fault{fault}.wav", noise(4000 + fault), 16000)
-    return data
+def _clips(folder: Path, clips: int, faults: tuple[int, ...] = ()) -> Path:
+    """Make clips, with those that the codec fails on: 1 kills its worker process, 4 is refused."""
+    folder.mkdir()
+    for number in range(clips):
+        soundfile.write(folder / f"clip{number:02}.wav", noise(4000 + 100 * number, seed=number), 16000)
+    for fault in faults:
+        soundfile.write(folder / f"fault{fault}.wav", noise(4000 + fault), 16000)
+    return folder
 
 
 def test_rows_are_those_of_one_machine_while_machines_are_killed_and_join(tmp_path: Path, nodes: RayNodes) -> None:
     """Rows, sound and failures, though machines are killed ``KILLS`` times with work on them and others take over."""
-    data = _clips(tmp_path / "data", 4 + 4 * KILLS)
+    data = _clips(tmp_path / "data", 4 + 4 * KILLS, (1, 4))
     with Executor(2) as pool:
         (here,) = resynthesise([CODEC], [str(data)], out=tmp_path / "here", category="speech", executor=pool)
     moments, told = random.Random(5), list[str]()
@@ -215,7 +217,7 @@ def test_the_dashboard_shows_results_and_waiting_tasks(nodes: RayNodes) -> None:
 @pytest.mark.slow
 def test_a_run_whose_driver_and_whose_head_are_killed_goes_on(tmp_path: Path) -> None:
     """First the command is killed, then Ray's head: what was finished is not made again, and the rows are the same."""
-    data = speech_folder(tmp_path / "data", 60)  # work beyond the seconds in which the head is missed
+    data = _clips(tmp_path / "data", 60)  # work beyond the seconds in which the head is missed
     order = {"stage": "resynth", "codecs": [CODEC], "datasets": [str(data)], "out": str(tmp_path / "here")}
     finish(order)
     order["out"] = str(tmp_path / "there")
