@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import shutil
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 import soundfile
@@ -16,17 +18,19 @@ from support.pipeline.killing import finish, killed
 from support.pipeline.ray_nodes import RayNodes
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import contents, noise
-from support.pipeline.workers import alive, own_pid, squares, thread_limits, without_first
+from support.pipeline.workers import alive, build, own_pid, squares, thread_limits, without_first
 from support.profile import amount
 from support.timing import PATIENCE_S, wait_for
 
 import codec_superb
+from codec_superb.base_codec.isolation.lock import current_platform
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.named import open_executor
 from codec_superb.pipeline.workers.ray import ray_options
 
+T = TypeVar("T")
 CODEC = f"{HERE}:Unhurried"
 KILLS = amount(1, 20)
 
@@ -74,6 +78,11 @@ def nodes() -> Iterator[RayNodes]:
     """Give a cluster whose head computes nothing."""
     with RayNodes() as nodes:
         yield nodes
+
+
+def _values(events: Iterable[TaskResult[Any, T] | WorkerCrash[Any]]) -> list[T]:
+    """Give what was computed."""
+    return [event.value for event in events if isinstance(event, TaskResult)]
 
 
 def _clips(folder: Path, clips: int, faults: tuple[int, ...] = ()) -> Path:
@@ -152,18 +161,18 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
         assert max(ahead) <= 4
         pool.timeout = 6
         events = list(pool.stream(squares, [(1, -1, 2), (3, -2), (4,), (-3,), (-5,), (5,)], remainder=without_first))
-        assert sorted(event.value for event in events if isinstance(event, TaskResult)) == [1, 4, 9, 16, 25]
+        assert sorted(_values(events)) == [1, 4, 9, 16, 25]
         assert {(event.task[event.index], event.reason) for event in events if isinstance(event, WorkerCrash)} == {
             (-1, "worker process killed by SIGSEGV"),
             (-2, "worker process ended with exit code 7"),
             (-3, "no answer within 6 s; the worker process was ended"),
             (-5, "3 workers of Ray were lost while they computed it"),
         }
-        (limits,) = [event.value for event in pool.stream(thread_limits, [""]) if isinstance(event, TaskResult)]
+        (limits,) = _values(pool.stream(thread_limits, [""]))
         assert set(limits) == {"1"}
         with pytest.raises(ValueError, match="no square of -4 today"):
             list(pool.stream(squares, [(-4,), *[(-3,)] * 4]))
-        pids = {event.value for event in pool.stream(own_pid, range(20)) if isinstance(event, TaskResult)}
+        pids = set(_values(pool.stream(own_pid, range(20))))
         assert any(map(alive, pids))
     wait_for(lambda: not any(map(alive, pids)), "worker processes outlive the executor")
 
@@ -182,6 +191,23 @@ def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNod
         pytest.raises(PipelineError, match=words),
     ):
         list(pool.stream(squares, [(1,)]))
+
+
+@pytest.mark.slow
+def test_two_workers_of_a_machine_build_an_environment_once(tmp_path: Path, nodes: RayNodes) -> None:
+    """One builds what both want in the machine's own home, and the other waits for it."""
+    lock = tmp_path / "small.txt"
+    lock.write_text(f"# python: {sys.version_info.major}.{sys.version_info.minor}\n# platform: {current_platform()}\n")
+    home = {"CODEC_SUPERB_HOME": str(tmp_path / "home"), "CODEC_SUPERB_INSTALLER": "pip"}
+    nodes.add(2, resources={"two": 2}, env_vars=home)
+    with open_executor(f"ray:{nodes.address},resources.two=1", 2) as pool:
+        wait_for(
+            lambda: len({e.value for e in pool.stream(own_pid, range(9)) if isinstance(e, TaskResult)}) == 2, "two"
+        )
+        answers = [event.value for event in pool.stream(build, [str(lock)] * 2) if isinstance(event, TaskResult)]
+    assert len({pid for pid, _ in answers}) == 2
+    assert sorted(len(said) for _, said in answers) == [0, 1]
+    assert len(list((tmp_path / "home" / "environments").glob("*/complete.json"))) == 1
 
 
 @pytest.mark.slow

@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Self
 
 from support.timing import PATIENCE_S
@@ -79,7 +81,7 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     nodes: dict[int, Any] = {}
     # not below pytest's folder: a socket's path has at most 107 bytes
-    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place, _told(Path(place)):
         net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
         head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": place}
         cluster = Cluster(initialize_head=True, head_node_args=head | _place(f"{net}.2"))
@@ -107,12 +109,24 @@ def main() -> None:
                 node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
 
 
+@contextmanager
+def _told(place: Path) -> Iterator[None]:
+    """Show why a raylet has ended, where one does not start."""
+    try:
+        yield
+    except Exception:
+        for log in place.glob("session_2*/logs/raylet*.err"):
+            print(log.read_text()[:1000])
+        raise
+
+
 def _place(address: str) -> dict[str, Any]:
     """Give the arguments of a machine on ``address``.
 
     Ports are named: a raylet that has to learn them waits for its agents for a fixed time, which busy machines exceed.
     """
-    names = ("dashboard_agent_listen_port", "metrics_agent_port", "metrics_export_port", "runtime_env_agent_port")
+    agents = ("dashboard_agent_listen_port", "metrics_agent_port", "metrics_export_port", "runtime_env_agent_port")
+    names = (*agents, "dashboard_port")
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in names]
         for each in sockets:

@@ -51,6 +51,16 @@ def compute(seconds: float) -> Iterator[float]:
     yield took
 
 
+def build(lock: str) -> Iterator[tuple[int, list[str]]]:
+    """Want a private environment; say who wanted it, and what was said of building it."""
+    from codec_superb.base_codec.isolation.environment import ensure_built
+    from codec_superb.base_codec.isolation.lock import open_lock
+
+    said: list[str] = []
+    ensure_built(open_lock(lock), said.append)
+    yield os.getpid(), said
+
+
 def own_pid(_task: int) -> Iterator[int]:
     """Tell who answers."""
     yield os.getpid()
