@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import platform
 import queue
+import socket
 import threading
 import time
 from collections import deque
@@ -81,13 +82,28 @@ class _Actor:
 
 def main(link: Connection[Any, Any], terms: Terms) -> None:
     """Serve tasks until the link is closed."""
-    ray.init(terms.address, logging_level=logging.ERROR, log_to_driver=False)
+    try:
+        _knock(terms.address)
+        ray.init(terms.address, logging_level=logging.ERROR, log_to_driver=False)
+    except Exception as error:  # noqa: BLE001 - Ray raises many: no cluster there, one of another version of Ray or Python
+        link.send(("error", f"cannot begin on {terms.address or 'Ray'}: {error}"))
+        return
     try:
         _Job(link, terms).serve()
     except RayError as error:
         link.send(("error", f"Ray: {error}"))
     finally:
         ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Raise OSError where nobody listens at ``HOST:PORT``; Ray itself asks for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        return  # a word of Ray's, or the address of its client
+    if host in {"localhost", "127.0.0.1"}:
+        host = ray.util.get_node_ip_address()  # as Ray takes them
+    socket.create_connection((host, int(port)), timeout=SOON_S).close()
 
 
 class _Job:

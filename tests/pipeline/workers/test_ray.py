@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -208,6 +209,15 @@ def test_two_workers_of_a_machine_build_an_environment_once(tmp_path: Path, node
     assert len({pid for pid, _ in answers}) == 2
     assert sorted(len(said) for _, said in answers) == [0, 1]
     assert len(list((tmp_path / "home" / "environments").glob("*/complete.json"))) == 1
+
+
+def test_an_address_where_nobody_listens_is_told_at_once() -> None:
+    """Ray itself would ask for minutes."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.2", 0))  # and does not listen
+        pool = open_executor(f"ray:127.0.0.2:{taken.getsockname()[1]}", 1)
+        with pytest.raises(PipelineError, match=r"cannot begin on 127\.0\.0\.2:\d+: .*Connection refused"):
+            list(pool.stream(squares, [(1,)]))
 
 
 @pytest.mark.slow
