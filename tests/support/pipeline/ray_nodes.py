@@ -110,9 +110,9 @@ def main() -> None:
 
 
 def _started(start: Callable[[], T]) -> T:
-    """Start a machine, and again where it does not start: a raylet waits 15 s for its agents, and a busy machine is slower.
+    """Start a machine, and again where it does not start.
 
-    No setting of Ray 2.60 changes these seconds.
+    A raylet of Ray 2.60 waits 15 s for its agents, which no setting changes, and a busy machine is slower.
     """
     for _ in range(TRIES - 1):
         try:
