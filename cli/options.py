@@ -109,12 +109,13 @@ BatchOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
 ]
-RunnerOption = Annotated[
+ExecutorOption = Annotated[
     str,
     typer.Option(
-        "--runner",
-        metavar="processes|beam[:NAME=VALUE,…]",
-        help="Where workers run: processes of this machine, or Apache Beam with its options and shared=DIR.",
+        "--executor",
+        metavar="processes|ray[:…]|beam[:…]",
+        envvar="CODEC_SUPERB_EXECUTOR",
+        help="Where workers run: processes of this machine, Ray (ADDRESS,num_gpus=0.25,…), or Apache Beam.",
     ),
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many clips of each dataset.")]

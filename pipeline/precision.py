@@ -147,7 +147,7 @@ def measure_precision(
     device: Device = "auto",
     batch: float | None = None,
     metrics: Sequence[str] | None = None,
-    workers: int | None = None,
+    executor: Executor | None = None,
     limit: int | None = None,
     overwrite: bool = False,
     category: Category | None = None,
@@ -165,7 +165,7 @@ def measure_precision(
         raise PipelineError("float32 is what every variant is compared with: name others")
     find_metrics(metrics or ())
     made: dict[Variant, _Made] = {}
-    with Executor(workers) as pool:
+    with executor or Executor() as pool:
         for variant in dict.fromkeys([Variant(), *variants]):
             place, options = Path(out) / variant.name, CodecOptions(weights, *variant)
             outcomes = resynthesise(

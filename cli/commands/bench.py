@@ -26,6 +26,7 @@ from codec_superb.cli.options import (
     DatasetOption,
     DeviceOption,
     DtypeOption,
+    ExecutorOption,
     JsonOption,
     JudgeOption,
     KbpsOption,
@@ -35,7 +36,6 @@ from codec_superb.cli.options import (
     OverwriteOption,
     PesqOption,
     ReferenceOption,
-    RunnerOption,
     TasksOption,
     WeightsOption,
     WorkersOption,
@@ -108,7 +108,7 @@ def command(
     kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
-    runner: RunnerOption = "processes",
+    executor: ExecutorOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
     watch: Annotated[bool, typer.Option("--watch", help="Show the ranking while clips are scored.")] = False,
@@ -122,7 +122,7 @@ def command(
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.scoring.stage import score
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
     conditions = conditions_of(condition, reference)
     options = CodecOptions(weights, dtype, compile_model, kbps)
@@ -138,7 +138,7 @@ def command(
         prepare_fetched(datasets, progress)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit, judge=judge)
-        with open_executor(runner, workers) as pool:
+        with open_executor(executor, workers, device=device, tell=progress.message) as pool:
             outcomes = resynthesise(
                 codecs, datasets, out=out, conditions=conditions, device=device, options=options, batch=batch,
                 limit=limit, overwrite=overwrite, category=category, progress=progress, executor=pool,

@@ -12,11 +12,11 @@ from codec_superb.cli.commands.tokens import print_statistics
 from codec_superb.cli.console import TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     CategoryOption,
+    ExecutorOption,
     JsonOption,
     LimitOption,
     OutOption,
     OverwriteOption,
-    RunnerOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, SHOWN, as_data, print_outcomes
@@ -57,7 +57,7 @@ def command(
     out: OutOption = Path("runs"),
     category: CategoryOption = None,
     workers: WorkersOption = None,
-    runner: RunnerOption = "processes",
+    executor: ExecutorOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -67,13 +67,13 @@ def command(
         raise typer.BadParameter("name the --dataset whose clips were resynthesised")
     from codec_superb.pipeline.importing.card import Stated
     from codec_superb.pipeline.importing.stage import import_sound
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
     stated = Stated(name, card, kbps, _sizes(codebook_size))
-    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:
         done = import_sound(
             folder, dataset_spec(dataset), stated=stated, out=out, bits=bits, tokens=tokens, resample=resample,
-            category=category, limit=limit, overwrite=overwrite, progress=progress, executor=executor,
+            category=category, limit=limit, overwrite=overwrite, progress=progress, executor=pool,
         )  # fmt: skip
     print_outcomes([done.outcome])
     for line in _facts(done):

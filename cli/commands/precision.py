@@ -14,6 +14,7 @@ from codec_superb.cli.options import (
     CategoryOption,
     DatasetOption,
     DeviceOption,
+    ExecutorOption,
     JsonOption,
     LimitOption,
     MetricOption,
@@ -51,6 +52,7 @@ def command(
     weights: WeightsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
+    executor: ExecutorOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -60,12 +62,13 @@ def command(
         raise typer.BadParameter("name at least one --dataset")
     from codec_superb.pipeline.output_file import write_output
     from codec_superb.pipeline.precision import DEFAULT_VARIANTS, Variant, measure_precision
+    from codec_superb.pipeline.workers.named import open_executor
 
     variants = [Variant.parse(name) for name in variant or DEFAULT_VARIANTS]
-    with TerminalProgress() as progress:
+    with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:
         report = measure_precision(
             codec, variants, dataset_specs(dataset), out=out, weights=weights, device=device, batch=batch,
-            metrics=metric, workers=workers, limit=limit, overwrite=overwrite, category=category, progress=progress,
+            metrics=metric, executor=pool, limit=limit, overwrite=overwrite, category=category, progress=progress,
         )  # fmt: skip
     file = out / f"{report.codec}.json"
     write_output(file, report.model_dump_json(indent=1).encode())

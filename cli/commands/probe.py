@@ -14,10 +14,10 @@ from codec_superb.cli.options import (
     BackendOption,
     BudgetOption,
     Device,
+    ExecutorOption,
     JsonOption,
     JudgeOption,
     OverwriteOption,
-    RunnerOption,
     RunsArgument,
     ShardOption,
     TasksOption,
@@ -39,7 +39,7 @@ def command(
     device: Annotated[Device, typer.Option(help="Where large models run; small ones run on the CPU.")] = "auto",
     judge: JudgeOption = "",
     workers: WorkersOption = None,
-    runner: RunnerOption = "processes",
+    executor: ExecutorOption = "processes",
     shard: ShardOption = None,
     overwrite: OverwriteOption = False,
     budget: BudgetOption = None,
@@ -61,7 +61,7 @@ def command(
     )
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.runs.shard import Shard
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
     names = application_names(application)
     if not names and not tasks:
@@ -70,11 +70,11 @@ def command(
         _write_questions(runs, questions, names, tasks or (), as_json=as_json)
         return
     backends = [*(backend or ()), *([f"answers:{answers}"] if answers else ())]
-    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:
         outcomes = probe(
             runs, applications=names, backends=backends, tasks=tasks or (), weights=weights, device=device,
             overwrite=overwrite, budget=budget, judge=judge, shard=Shard.parse(shard) if shard else None,
-            progress=progress, executor=executor,
+            progress=progress, executor=pool,
         )  # fmt: skip
     print_outcomes(outcomes)
     if shard:

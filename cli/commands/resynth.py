@@ -17,13 +17,13 @@ from codec_superb.cli.options import (
     DatasetOption,
     DeviceOption,
     DtypeOption,
+    ExecutorOption,
     JsonOption,
     KbpsOption,
     LimitOption,
     OutOption,
     OverwriteOption,
     ReferenceOption,
-    RunnerOption,
     ShardOption,
     WeightsOption,
     WorkersOption,
@@ -46,7 +46,7 @@ def command(
     kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
-    runner: RunnerOption = "processes",
+    executor: ExecutorOption = "processes",
     limit: LimitOption = None,
     shard: ShardOption = None,
     overwrite: OverwriteOption = False,
@@ -57,14 +57,14 @@ def command(
         raise typer.BadParameter("name at least one --codec and one --dataset")
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.runs.shard import Shard
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
     options = CodecOptions(weights, dtype, compile_model, kbps)
-    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:
         outcomes = resynthesise(
             codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference),
             device=device, options=options, batch=batch, limit=limit, shard=Shard.parse(shard) if shard else None,
-            overwrite=overwrite, category=category, progress=progress, executor=executor,
+            overwrite=overwrite, category=category, progress=progress, executor=pool,
         )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:

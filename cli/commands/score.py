@@ -11,11 +11,11 @@ import typer
 from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
 from codec_superb.cli.options import (
     CategoryOption,
+    ExecutorOption,
     JsonOption,
     MetricOption,
     OverwriteOption,
     PesqOption,
-    RunnerOption,
     ShardOption,
     WorkersOption,
 )
@@ -39,7 +39,7 @@ def command(
     pesq_backend: PesqOption = "fast",
     shard: ShardOption = None,
     workers: WorkersOption = None,
-    runner: RunnerOption = "processes",
+    executor: ExecutorOption = "processes",
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,17 +55,17 @@ def command(
     if reference is not None and resynthesis is not None:
         raise typer.Exit(
             _score_folders(
-                reference, resynthesis, metric, category, workers, runner, backends, fit=fit, as_json=as_json
+                reference, resynthesis, metric, category, workers, executor, backends, fit=fit, as_json=as_json
             )
         )
     from codec_superb.pipeline.runs.shard import Shard
     from codec_superb.pipeline.scoring.stage import score
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
-    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:
         outcomes = score(
             runs or [], metrics=metric, shard=Shard.parse(shard) if shard else None, overwrite=overwrite,
-            backends=backends, progress=progress, executor=executor,
+            backends=backends, progress=progress, executor=pool,
         )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:
@@ -79,7 +79,7 @@ def _score_folders(
     metrics: list[str] | None,
     category: Category | None,
     workers: int | None,
-    runner: str,
+    executor: str,
     backends: Backends,
     *,
     fit: bool,
@@ -87,12 +87,12 @@ def _score_folders(
 ) -> int:
     """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
-    from codec_superb.pipeline.workers.runners import open_executor
+    from codec_superb.pipeline.workers.named import open_executor
 
-    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:
         rows, fitted, ran = score_folders(
             reference, resynthesis, metrics=metrics, category=category, fit=fit, backends=backends,
-            progress=progress, executor=executor,
+            progress=progress, executor=pool,
         )  # fmt: skip
     if as_json:
         print_json(

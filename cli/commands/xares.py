@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
-from codec_superb.cli.options import Device, JsonOption, WorkersOption, plain_path
+from codec_superb.cli.options import Device, ExecutorOption, JsonOption, WorkersOption, plain_path
 
 if TYPE_CHECKING:
     from codec_superb.applications.xares.result import Reading, XaresResult
@@ -69,6 +69,7 @@ def run(
     device: TrainDevice = "auto",
     bf16: Bf16Option = False,
     workers: WorkersOption = None,
+    executor: ExecutorOption = "processes",
     as_json: JsonOption = False,
 ) -> None:
     """Train a decoder for each seed, try all on references and on the sound of RUNS, and print the spread.
@@ -76,16 +77,16 @@ def run(
     With `--json` the record is printed that `admin xares import` puts on a leaderboard.
     """
     from codec_superb.cli.selection import prepare_fetched
-    from codec_superb.pipeline.workers.executor import Executor
+    from codec_superb.pipeline.workers.named import open_executor
     from codec_superb.pipeline.xares.recording import result_of
     from codec_superb.pipeline.xares.run import datasets_of, train_all, try_all
 
     asked = _asked(encoder, track, decoder, seed, matched, shuffled, data, weights, device, bf16)
     wanted = datasets_of(asked, runs or (), note)
-    with TerminalProgress() as progress, Executor(workers) as executor:
+    with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:
         prepare_fetched(wanted, progress)
         trained = train_all(asked, lambda training: _shown(training, progress), progress.message)
-        readings = try_all(trained, asked, runs or (), progress, executor)
+        readings = try_all(trained, asked, runs or (), progress, pool)
     result = result_of(encoder, trained, readings)
     if as_json:
         print_json(result.model_dump(mode="json"))

@@ -17,7 +17,7 @@ from codec_superb.pipeline.probing.chain import SecondPlan
 from codec_superb.pipeline.probing.clip import BackendSpec, checked_answer, load_backend, loaded
 from codec_superb.pipeline.probing.predictions import Answer, Failure
 from codec_superb.pipeline.workers.batches import BatchQueue, halves
-from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash, usable_cores
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress
 
 
@@ -87,10 +87,9 @@ class Embedder:
         stage = self.plan.stage
         small = stage.one_copy_per_worker
         if not small or self.device == "cuda":
-            self.pool = self.stack.enter_context(Executor(1, timeout=self.pool.timeout))
-        spec = BackendSpec(
-            self.plan.entry, stage.variant, stage.weights, self.plan.model, self.device, 1 if small else usable_cores()
-        )
+            self.pool = self.stack.enter_context(self.pool.alone())
+        threads = 1 if small else self.pool.threads
+        spec = BackendSpec(self.plan.entry, stage.variant, stage.weights, self.plan.model, self.device, threads)
         (event,) = self.pool.stream(load_backend, [spec])
         if not isinstance(event, TaskResult):
             raise PipelineError(f"{self.plan.model.name} cannot be loaded: {event.reason}\n{event.log}".rstrip())

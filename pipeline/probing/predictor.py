@@ -22,7 +22,7 @@ from codec_superb.pipeline.probing.clip import (
 from codec_superb.pipeline.probing.predictions import Failure
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
-from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash, usable_cores
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress
 
 
@@ -77,8 +77,8 @@ class Predictor:
             return self._ready
         alone = not self.backend.one_copy_per_worker or self.device == "cuda"
         if alone:
-            self.pool = self.stack.enter_context(Executor(1, timeout=self.pool.timeout))
-        threads = 1 if self.backend.one_copy_per_worker else usable_cores()
+            self.pool = self.stack.enter_context(self.pool.alone())
+        threads = 1 if self.backend.one_copy_per_worker else self.pool.threads
         spec = BackendSpec(self.entry, self.backend.variant, self.weights, self.model, self.device, threads)
         (event,) = self.pool.stream(load_backend, [spec])
         if not isinstance(event, TaskResult):

@@ -70,7 +70,7 @@ class BeamExecutor(Executor):
         """
         super().__init__(workers, timeout=timeout)
         if find_spec("apache_beam") is None:
-            raise PipelineError(not_installed("--runner beam", "apache-beam", extra="beam"))
+            raise PipelineError(not_installed("--executor beam", "apache-beam", extra="beam"))
         given = dict(option.partition("=")[::2] for option in options)
         if given.setdefault("runner", LOCAL) in {LOCAL, "DirectRunner"}:
             usual = {"direct_num_workers": str(self.size), "direct_running_mode": "multi_threading"}
@@ -198,5 +198,5 @@ def _lost(code: int, tasks: int, folder: Path, log: IO[bytes]) -> str:
         return f"Beam ended with exit code {code} and without the results of {tasks} tasks; end of its log:\n{words}"
     return (
         f"Beam ended without the results of {tasks} tasks in {folder}: expected a folder that all its workers see at "
-        f"this path; name one with --runner beam:…,shared=DIR; end of its log:\n{words}"
+        f"this path; name one with --executor beam:…,shared=DIR; end of its log:\n{words}"
     )

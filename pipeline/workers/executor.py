@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -166,6 +166,15 @@ class Executor:
     def running(self) -> int:
         """Current number of worker processes."""
         return len(self._workers)
+
+    @property
+    def threads(self) -> int:
+        """Threads that a large model may use in a worker of :meth:`alone`."""
+        return usable_cores()
+
+    def alone(self) -> AbstractContextManager[Executor]:
+        """Return the executor of a large model: one worker process with all cores of this machine."""
+        return Executor(1, timeout=self.timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -20,6 +20,7 @@ from codec_superb.pipeline.precision import PrecisionReport, Variant, measure_pr
 from codec_superb.pipeline.runs.folder import RunFolder, find_runs
 from codec_superb.pipeline.runs.token_store import read_tokens
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.workers.executor import Executor
 
 NAME, FAMILY = "encodec_24k_6bps", "encodec"
 METRICS = ("mel", "stft", "si_sdr")
@@ -58,8 +59,8 @@ def report(made: tuple[Path, PrecisionReport]) -> PrecisionReport:
 
 def _measure(clips: Path, out: Path, *variants: Variant, metrics: Sequence[str] = METRICS) -> PrecisionReport:
     return measure_precision(
-        NAME, variants or [HALF], [str(clips)], out=out, weights=str(checkpoint(FAMILY)), device="cpu", workers=1,
-        metrics=metrics, category="audio",
+        NAME, variants or [HALF], [str(clips)], out=out, weights=str(checkpoint(FAMILY)), device="cpu",
+        executor=Executor(1), metrics=metrics, category="audio",
     )  # fmt: skip
 
 

@@ -60,7 +60,15 @@ def main(order: dict[str, Any]) -> int:
     out, workers = Path(order["out"]), order.get("workers", 2)
     outcomes: Sequence[Any]
     try:
-        if order["stage"] == "resynth":
+        if "executor" in order:
+            from codec_superb.pipeline.resynthesis.stage import resynthesise
+            from codec_superb.pipeline.workers.named import open_executor
+
+            with open_executor(order["executor"], None, tell=_Announcing().message) as pool:
+                outcomes = resynthesise(
+                    order["codecs"], order["datasets"], out=out, progress=_Announcing(), executor=pool
+                )
+        elif order["stage"] == "resynth":
             from codec_superb.pipeline.conditions.record import parse_condition
             from codec_superb.pipeline.resynthesis.stage import resynthesise
             from codec_superb.pipeline.runs.shard import Shard

@@ -174,3 +174,14 @@ class Neural(Plain):
         """Leave the mark."""
         if mark := os.environ.get("CLOSED_MARK"):
             Path(mark).write_text(self.device)
+
+
+class Unhurried(Treacherous):
+    """Takes a third of a second a clip, without computing."""
+
+    card: ClassVar[Card] = make_card("unhurried")
+
+    def encode(self, audio: Audio, rate: int) -> Encoded:
+        """Wait, then do what the clip asks for."""
+        time.sleep(0.3)
+        return super().encode(audio, rate)

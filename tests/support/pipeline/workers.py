@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def squares(task: tuple[int, ...]) -> Iterator[int]:
-    """Yield squares; -1 dies by a signal, -2 leaves, -3 hangs, -4 raises."""
+    """Yield squares; -1 dies by a signal, -2 leaves, -3 hangs, -4 raises, -5 kills who started it."""
     for number in task:
         if number == -1:
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -27,6 +27,9 @@ def squares(task: tuple[int, ...]) -> Iterator[int]:
             time.sleep(60)
         if number == -4:
             raise ValueError("no square of -4 today")
+        if number == -5:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
         yield number * number
 
 
@@ -54,6 +57,24 @@ def remembered(_task: int) -> Iterator[list[str]]:
     """Tell what was kept, slowly, so that another worker takes the next task."""
     time.sleep(0.2)
     yield list(_LOADED)
+
+
+def compute(seconds: float) -> Iterator[float]:
+    """Take processor time, and say how much it was."""
+    began = time.process_time()
+    while (took := time.process_time() - began) < seconds:
+        sum(range(1000))
+    yield took
+
+
+def build(lock: str) -> Iterator[tuple[int, list[str]]]:
+    """Want a private environment; say who wanted it, and what was said of building it."""
+    from codec_superb.base_codec.isolation.environment import ensure_built
+    from codec_superb.base_codec.isolation.lock import open_lock
+
+    said: list[str] = []
+    ensure_built(open_lock(lock), said.append)
+    yield os.getpid(), said
 
 
 def own_pid(_task: int) -> Iterator[int]:
