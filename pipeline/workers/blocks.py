@@ -44,7 +44,6 @@ class _Value(NamedTuple):
 class _State:
     """How far a block is."""
 
-    since: float
     place: int = 0
     """Index of the task that is being computed."""
     values: int = 0
@@ -68,15 +67,16 @@ def stream_in_blocks(
             elif isinstance(event.value, _Value):
                 yield blocks.answered(event.task, event.value)
             else:
-                blocks.ended(event.task)
+                blocks.ended(event.task, event.value)
 
 
-def _run(block: _Block) -> Iterator[_Value | None]:
-    """Inside a worker: yield the values of each task, and None at its end."""
+def _run(block: _Block) -> Iterator[_Value | float]:
+    """Inside a worker: yield the values of each task, and at its end the seconds it took."""
     for task in block.tasks:
+        since = time.monotonic()
         for value in block.function(task):
             yield _Value(value)
-        yield None
+        yield time.monotonic() - since
 
 
 class _Blocks(Generic[T]):
@@ -87,6 +87,8 @@ class _Blocks(Generic[T]):
         self._left, self._workers = total, workers
         self._again: deque[T] = deque()
         self._states: dict[int, _State] = {}
+        self._alone = 0
+        """Tasks put back, each of which gets a block of its own: one of them has ended its worker."""
         self._given = 0
         self._seconds = BLOCK_S
         """Running mean of what a task takes."""
@@ -96,7 +98,8 @@ class _Blocks(Generic[T]):
 
     def __next__(self) -> _Block:
         share = self._left // (2 * self._workers)
-        size = max(1, min(MOST, int(BLOCK_S / self._seconds), share))
+        size = 1 if self._alone else max(1, min(MOST, int(BLOCK_S / self._seconds), share))
+        self._alone = max(0, self._alone - 1)
         together: list[T] = []
         while len(together) < size:
             try:
@@ -107,7 +110,7 @@ class _Blocks(Generic[T]):
             raise StopIteration
         self._given += 1
         self._left -= len(together)
-        self._states[self._given] = _State(time.monotonic())
+        self._states[self._given] = _State()
         return _Block(self._given, self._function, tuple(together))
 
     def answered(self, block: _Block, answer: _Value) -> TaskResult[T, Any]:
@@ -116,11 +119,10 @@ class _Blocks(Generic[T]):
         state.values += 1
         return TaskResult(block.tasks[state.place], answer.value)
 
-    def ended(self, block: _Block) -> None:
+    def ended(self, block: _Block, seconds: float) -> None:
         """Note that a task has given its last value, and how long it took."""
-        state, now = self._states[block.number], time.monotonic()
-        taken, state.since = now - state.since, now
-        self._seconds += SHARE * (max(taken, 1e-6) - self._seconds)
+        state = self._states[block.number]
+        self._seconds += SHARE * (max(seconds, 1e-6) - self._seconds)
         state.place, state.values = state.place + 1, 0
         if state.place == len(block.tasks):
             del self._states[block.number]
@@ -128,9 +130,14 @@ class _Blocks(Generic[T]):
     def crashed(
         self, crash: WorkerCrash[_Block], remainder: Callable[[T, int], T | None] | None
     ) -> Iterator[WorkerCrash[T]]:
-        """Put back what is left of a block, and yield the crash with the task that was lost; none where none was."""
+        """Put back what is left of a block, and yield the crash with the task that was lost, where one is known."""
         state = self._states.pop(crash.task.number, None)
         if state is None:  # it died after its last task
+            return
+        if not crash.located and len(crash.task.tasks) > 1:
+            self._again.extendleft(reversed(crash.task.tasks))
+            self._left += len(crash.task.tasks)
+            self._alone = len(crash.task.tasks)
             return
         task, *others = crash.task.tasks[state.place :]
         rest = remainder(task, state.values) if remainder is not None else None

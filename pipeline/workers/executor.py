@@ -58,6 +58,8 @@ class WorkerCrash(Generic[T]):
     reason: str
     log: str
     """End of the worker's standard error."""
+    located: bool = True
+    """Whether ``index`` is known; where it is not, the worker may have died of any value of the task."""
 
 
 def usable_cores() -> int:

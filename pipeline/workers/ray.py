@@ -117,6 +117,9 @@ class RayExecutor(Executor):
         """Threads of a large model: the cores of an actor."""
         return max(1, int(self._options.needs["num_cpus"]))
 
+    def load(self, function: Callable[[T], None], argument: T, most: int) -> None:
+        """Do nothing: actors start as the cluster has room, and load with their first task."""
+
     def close(self, *, now: bool = False) -> None:
         """End the program that talks to Ray, and with it all actors."""
         program, self._program, self._free = self._program, None, 0
@@ -161,6 +164,7 @@ class RayExecutor(Executor):
         kind, *parts = self._running().receive()
         if kind == "free":
             self._free += parts[0]
+            self.size = max(self.size, len(under) + self._free)
         elif kind == "tell":
             self._tell(parts[0])
         elif kind == "error":

@@ -263,7 +263,7 @@ class _Job:
                 count = task.losses if machine else task.deaths
                 # the same words each time: they become part of a row
                 reason = f"{count} {what}s of Ray were lost while they computed it"
-                self._link.send(("done", task.number, [("crash", 0, reason, self._why)]))
+                self._link.send(("done", task.number, [("crash", 0, reason, self._why, False)]))
                 tasks = tasks[1:]
         if tasks:
             self._link.send(("tell", f"Ray lost a {what} on {where}; its work is given to another"))

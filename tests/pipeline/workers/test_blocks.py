@@ -62,3 +62,20 @@ def test_quick_tasks_go_together_and_the_last_ones_apart() -> None:
     assert sizes[0] == sizes[-1] == 1
     assert max(sizes) == MOST
     assert len(sizes) < 60
+
+
+def test_a_death_that_nothing_locates_costs_the_task_that_dies_alone() -> None:
+    """Where only the block is known that ended its worker, its tasks are given out one by one, and one is to blame."""
+    poison = (30,)
+
+    class Unlocated(InProcessExecutor):
+        def stream(self, function: Callable[[Any], Iterator[Any]], tasks: Iterable[Any], **rest: Any) -> Events:
+            for task in tasks:
+                if poison in task.tasks:
+                    yield WorkerCrash(task, 0, "lost", "", located=False)
+                else:
+                    yield from super().stream(function, [task], **rest)
+
+    events = list(stream_in_blocks(Unlocated(), squares, [(n,) for n in range(100)], 100))
+    assert sorted(e.value for e in events if isinstance(e, TaskResult)) == [n * n for n in range(100) if n != 30]
+    assert [e.task for e in events if isinstance(e, WorkerCrash)] == [poison]

@@ -93,9 +93,8 @@ def main() -> None:
                     answer = address
                 elif what == "add":
                     answer = len(nodes)
-                    here = _place(f"{net}.{3 + len(nodes)}")
-                    more = here | argument | {"temp_dir": place}
-                    nodes[len(nodes)] = _started(lambda more=more: cluster.add_node(**more))
+                    here, more = f"{net}.{3 + len(nodes)}", argument | {"temp_dir": place}
+                    nodes[len(nodes)] = _started(lambda here=here, more=more: cluster.add_node(**_place(here), **more))
                 elif what == "kill":
                     cluster.remove_node(nodes[argument], allow_graceful=False)
                 elif what == "kill_head":
