@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median_low
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
-from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.record import Record
+
+if TYPE_CHECKING:  # the service reads records of runs, and is installed without the packages of datasets
+    from codec_superb.data_manifests import Clip, Dataset
 
 _FOLDER = re.compile(r"(?P<of>.+)\.shard-(?P<index>[1-9]\d{0,6})-of-(?P<count>[1-9]\d{0,6})")
 _GIVEN = re.compile(r"([1-9]\d{0,6})/([1-9]\d{0,6})", re.ASCII)

@@ -25,6 +25,7 @@ from support.timing import PATIENCE_S, wait_for
 
 import codec_superb
 from codec_superb.base_codec.isolation.lock import current_platform
+from codec_superb.data_manifests.files import PARTIAL
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
@@ -134,7 +135,10 @@ def test_rows_are_those_of_one_machine_while_machines_are_killed_and_join(tmp_pa
         )
     trouble.join()
     assert any("Ray lost a machine" in text for text in told), told
-    assert contents(there.path) == contents(here.path)
+    rows, files = contents(there.path)
+    # what a killed machine was writing lies there until the next call
+    whole = {name: digest for name, digest in files.items() if not Path(name).name.startswith(PARTIAL)}
+    assert (rows, whole) == contents(here.path)
     assert sorted(there.failed) == sorted(here.failed)
     assert [(one.clip, one.stage) for one in there.failed] == [("fault1.wav", "worker"), ("fault4.wav", "encode")]
 

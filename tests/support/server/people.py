@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from limits.storage import MemoryStorage
+from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from codec_superb.server.database.session import Database
@@ -22,6 +24,15 @@ def make_token(
     """Make a token and return its secret."""
     with database.transaction(write=True) as session:
         return tokens.create(session, name, scopes, actor="the test", expires_days=days)[1]
+
+
+def counted_requests(client: TestClient) -> int:
+    """Return how many requests the limits of a service have counted, in its memory or in PostgreSQL."""
+    storage = client.app.state.limiter.storage  # type: ignore[attr-defined]  # Starlette's application
+    if isinstance(storage, MemoryStorage):
+        return sum(len(entries) for entries in storage.events.values())
+    with storage._engine.connect() as connection:
+        return int(connection.execute(text("SELECT count(*) FROM rate_hits")).scalar_one())
 
 
 def bearer(secret: str) -> dict[str, str]:
