@@ -135,7 +135,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.checker = Checker(settings)
     if settings.shared:
         app.state.files_wait = Semaphore(0)
-        presence = Presence(app.state.database, settings, serves=True, checks=settings.check_workers)
+        presence = Presence(settings, serves=True, checks=settings.check_workers)
         pool = Pool(app.state.database, settings, app.state.checker, presence, app.state.files_wait, meters(app))
     try:
         await run_sync(remove_orphans, settings, app.state.database)

@@ -52,7 +52,7 @@ def command(
         signal.signal(number, lambda *_: stop.set())
     with private_files(), closing(Database(settings.database_url)) as opened, closing(Checker(settings)) as checker:
         prepare(settings)
-        presence = Presence(opened, settings, serves=False, checks=settings.check_workers)
+        presence = Presence(settings, serves=False, checks=settings.check_workers)
         pool = Pool(opened, settings, checker, presence)
         presence.start()
         pool.start()

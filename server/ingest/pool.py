@@ -19,6 +19,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
 from codec_superb.server.ingest import queue
 from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, store
 from codec_superb.server.operations.logs import get_logger
@@ -128,6 +129,10 @@ class Pool:
         except _AWAY as error:
             _LOG.warning("check.put_back", job=job.id, error=type(error).__name__)
             self._within(lambda session: queue.put_back(session, job), always=True)
+            self._stopped.wait(_PAUSE_S)  # one that answers and cannot write, its disk full, is not asked at once
+        except OSError as error:  # a full disk, or a process that had the file before and woke up
+            _LOG.warning("check.not_stored", job=job.id, error=type(error).__name__, reason=error.strerror)
+            self._refuse(job, cannot_store(error), began)
         except Exception:  # noqa: BLE001 - of one file: the next is checked all the same
             _LOG.exception("check.failed", job=job.id)
             self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)

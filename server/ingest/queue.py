@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server import errors
 from codec_superb.server.database.models import CheckJob, RunningProcess
+from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS
 from codec_superb.server.operations.presence import ALIVE
 
 ATTEMPTS = 3
@@ -73,9 +74,20 @@ def places(session: Session) -> int:
     return session.scalar(select(func.coalesce(func.sum(RunningProcess.checks), 0)).where(ALIVE)) or 0
 
 
-def waiting(session: Session) -> int:
-    """Count the files that nobody has taken."""
-    return session.scalar(select(func.count()).where(CheckJob.state == "queued")) or 0
+def has_room(session: Session, sender: str, *, known: bool) -> bool:
+    """Whether one more file of a sender, ``known`` by a token, may wait.
+
+    Others find room whoever sends: a quarter is the most for one sender, half for all that have no token.
+    """
+    most = MAX_WAITING_UPLOADS * places(session)
+    waiting, own, unknown = session.execute(
+        select(
+            func.count(),
+            func.count().filter(CheckJob.sender == sender),
+            func.count().filter(CheckJob.account_id.is_(None)),
+        ).where(CheckJob.state == "queued")
+    ).one()
+    return bool(waiting < most and own < most // 4 and (known or unknown < most // 2))
 
 
 def accept(session: Session, job: CheckJob, submission_id: str, *, new: bool, seconds: float) -> bool:

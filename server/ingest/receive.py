@@ -118,7 +118,12 @@ async def receive(request: Request, settings: Settings, admit: Admit | None = No
         finally:
             upload.discard()
     except OSError as error:
-        raise Unavailable(f"the upload cannot be stored: {error.strerror or error}; try again later") from error
+        raise cannot_store(error) from error
+
+
+def cannot_store(error: OSError) -> Unavailable:
+    """Make the answer where the disk has no room, or cannot be written."""
+    return Unavailable(f"the upload cannot be stored: {error.strerror or error}; try again later")
 
 
 def new_upload(settings: Settings) -> Upload:

@@ -19,7 +19,7 @@ from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import queue, repository
-from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS, SLOT_TIMEOUT_S, Checker, busy
+from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
@@ -146,12 +146,10 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
             if not places:
                 raise Unavailable("no process checks uploads right now; try again in a minute",
                                   headers={"Retry-After": "60"})  # fmt: skip
-            if queue.waiting(session) >= MAX_WAITING_UPLOADS * places:
+            hashed = keyed_hash(settings, who)
+            if not queue.has_room(session, hashed, known=not caller.anonymous):
                 raise busy(f"{places} that")
-            queue.enqueue(
-                session, upload.path.name, sender=keyed_hash(settings, who), account_id=caller.account_id,
-                sha256=upload.sha256,
-            )  # fmt: skip
+            queue.enqueue(session, upload.path.name, sender=hashed, account_id=caller.account_id, sha256=upload.sha256)
         upload.leave()
     app.state.files_wait.release()
 

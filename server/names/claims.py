@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Row, Select, exists, or_, select
+from sqlalchemy import Row, Select, and_, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -177,13 +177,15 @@ def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
 
     From the audit log: a submission holds its last decision alone, which may be to take back what was held.
     """
+    withdrawn = AuditEntry.detail["after"].as_string() == "withdrawn"
     differs = (AuditEntry.action == "attestation.received") & (AuditEntry.detail["verdict"].as_string() == "differs")
     return (
         select(AuditEntry.detail, Submission.version, Codec.name)
         .join(Submission, Submission.id == AuditEntry.subject)
         .join(Codec, Codec.id == Submission.codec_id)
-        .where(Submission.account_id == account_id, AuditEntry.actor != name)
-        .where(or_(AuditEntry.action == "submission.decided", differs))
+        .where(Submission.account_id == account_id)
+        # a key, or who decides, may have the account's name: only what it takes back is no decision of others
+        .where(or_(and_(AuditEntry.action == "submission.decided", or_(AuditEntry.actor != name, ~withdrawn)), differs))
         .order_by(AuditEntry.id.desc())
     )
 

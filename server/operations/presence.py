@@ -35,9 +35,10 @@ ALIVE: ColumnElement[bool] = RunningProcess.seen > func.now() - SILENCE
 class Presence:
     """This process, as the others see it: a row that is written anew every few seconds, and removed at the end."""
 
-    def __init__(self, database: Database, settings: Settings, *, serves: bool, checks: int) -> None:
+    def __init__(self, settings: Settings, *, serves: bool, checks: int) -> None:
         self.id = uuid4().hex
-        self._database = database
+        # a connection of its own: behind requests that hold all of the service's for 20 seconds, it would count as dead
+        self._database = Database(settings.database_url)
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:200]
         self._facts = {
             "name": self.name, "serves": serves, "checks": checks,
@@ -63,6 +64,7 @@ class Presence:
                 session.execute(delete(RunningProcess).where(RunningProcess.id == self.id))
         except SQLAlchemyError as error:  # its silence will tell
             _LOG.warning("presence.not_removed", error=type(error).__name__)
+        self._database.close()
 
     def _beat(self) -> None:
         with self._database.transaction(write=True) as session:

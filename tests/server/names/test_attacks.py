@@ -223,6 +223,20 @@ class TestSentAgain:
             assert (again["status"], again["warnings"][0]["kind"]) == ("held", "earlier")
             assert ("run again" if differs else "fiction") in again["warnings"][0]["text"]
 
+    def test_nor_by_the_name_of_who_decides(self, service: Service, packed: Any) -> None:
+        """A laboratory's account and its key have one name: what the key signs about the account is no own decision."""
+        for number, action in enumerate(("hold", "differs")):
+            account = f"laboratory {number}"
+            first = service.send(packed(f"signed_{number}k"), account=account).json()
+            with service.database.transaction(write=True) as session:
+                if action == "differs":
+                    record(session, account, "attestation.received", first["id"], verdict="differs")
+                else:
+                    decide(session, first["id"], "hold", "run again: these differ", actor=account)
+            service.client.post(f"{UPLOADS}/{first['id']}/withdraw", headers=service.account(account))
+            assert status(service, packed(f"signed_{number}k", 2), account) == "held"
+            assert status(service, packed(f"unsigned_{number}k", 3), account) == "held"
+
 
 class TestOfNobody:
     """Results of an anonymous upload that a moderator accepted: no account owns their name or family."""

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -31,8 +34,11 @@ from support.timing import PATIENCE_S, wait_for
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import AuditEntry, CheckJob, RunningProcess
 from codec_superb.server.database.session import Database
+from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
+from codec_superb.server.operations.presence import Presence
 from codec_superb.server.operations.restore import verify_backup
+from codec_superb.server.people.tokens import account_of
 from codec_superb.server.settings import Settings
 
 WRONG = 4
@@ -158,6 +164,59 @@ def test_processes_that_do_not_go_together(two: Site) -> None:
         with two.database.transaction(write=True) as session:
             session.execute(text("UPDATE running_processes SET schema = '0010' WHERE checks > 0"))
         assert "1 of 3 processes know an older schema" in two.second.get("/readyz").json()["warnings"][0]
+
+
+def test_signs_of_life_do_not_wait_for_requests(two: Site) -> None:
+    """Where requests hold every connection of the service, it lives on: nobody takes the files that it checks."""
+    app: Any = two.first.app  # type: ignore[attr-defined]  # of a TestClient
+    mine = select(func.max(RunningProcess.seen)).where(RunningProcess.checks > 0)
+    with ExitStack() as held:
+        for _ in range(30):  # all that a process opens
+            held.enter_context(app.state.database.engine.connect())
+        with two.database.transaction() as session:
+            before = session.scalar(mine)
+
+        def seen() -> bool:
+            with two.database.transaction() as session:
+                return session.scalar(mine) != before
+
+        wait_for(seen, "the process is silent")
+
+
+def test_a_disk_that_cannot_be_written(two: Site) -> None:
+    """The sender is told to come back, as where one process is the service, and the file is taken then."""
+    away = two.settings.files.rename(two.settings.storage / "away")
+    refused = two.send(two.second, drawn("several_5k", seed=5))
+    assert refused.status_code == 503, refused.text
+    assert "cannot be stored" in refused.json()["detail"]
+    away.rename(two.settings.files)
+    assert two.send(two.second, drawn("several_5k", seed=5)).status_code == 201
+    assert list(two.settings.incoming.iterdir()) == []
+
+
+def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:
+    """However many processes receive: one token finds room behind another's files, any token behind those without."""
+    with place(postgres, tmp_path) as (database, settings):
+        presence = Presence(settings, serves=False, checks=2)
+        presence.start()
+        with database.transaction(write=True) as session:
+            ann = account_of(session, "ann").id
+
+            def fill(sender: str, account: int | None) -> int:
+                for number in count():
+                    if not queue.has_room(session, sender, known=account is not None):
+                        return number
+                    queue.enqueue(
+                        session, uuid4().hex, sender=sender, account_id=account, sha256=sha(f"{sender} {number}")
+                    )
+                    session.flush()
+                raise AssertionError
+
+            assert fill("ann", ann) == 16
+            assert sum(fill(f"address {each}", None) for each in range(4)) == 32
+            assert fill("another token", ann) == 16
+            assert fill("a third", ann) == 0
+        presence.stop()
 
 
 @pytest.mark.slow
