@@ -28,7 +28,7 @@ from codec_superb.server.settings import PREFIX, Settings
 
 _LOG = get_logger(__name__)
 MAX_WAITING_UPLOADS = 32
-"""Uploads that may wait for a check, on PostgreSQL for each place of all processes; further ones are refused with Unavailable."""
+"""Uploads that may wait for a check, on PostgreSQL for each place; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that one check may take."""
 START_TIMEOUT_S = 60.0

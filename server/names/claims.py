@@ -30,6 +30,7 @@ from codec_superb.server.names import catalogue
 from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
+from codec_superb.web.xares.rows import codec_named
 
 _SHOWN = 200
 """Characters of a value in a problem."""
@@ -137,6 +138,7 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     """Yield what a moderator decides about names: kind and text. An accepted family member may go on in the family."""
     codec, card = submission.codec, submission.card
     yield from _earlier_ones(session, submission)
+    yield from _of_others_as_encoders(session, submission)
     sender = "an anonymous upload" if submission.account is None else submission.account.name
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)
@@ -170,6 +172,16 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
+
+
+def _of_others_as_encoders(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
+    """Yield whose codecs the figures are of: such a codec as an encoder is shown by its title, in its family."""
+    probes = (probe for dataset in submission.document["datasets"] for probe in dataset.get("probes", ()))
+    named = {codec_named(probe["backend"]) for probe in probes} - {None}
+    others = select(Codec.name, Account.name).join(Account, Account.id == Codec.owner_id)
+    others = others.where(Codec.name.in_(named), Account.id.is_distinct_from(submission.account_id))
+    for codec, owner in session.execute(others.order_by(Codec.name)) if named else ():
+        yield "encoder", f"has figures of {codec} of {owner} as an encoder, which stand under its title"
 
 
 def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:

@@ -143,7 +143,7 @@ def _of_application(
 ) -> list[XaresRow]:
     settings = dict(row.model.settings)
     chat = probe.group == XARES
-    name, _, language = row.model.backend.removeprefix(_CHAT).rpartition("+") if chat else (row.model.backend, "", "")
+    name, language = _encoder_of(row.model.backend)
     begin = "encoder_" if chat else ""
     hop, size = (
         _number(settings.get(f"{begin}{name}"), ends) for name, ends in (("hop_s", _HOPS), ("output_dim", _SIZES))
@@ -154,9 +154,9 @@ def _of_application(
     mode = settings.get("mode", REFERENCES)
     if settings.get("decoding") == _CONSTRAINED:
         mode += ", constrained"
-    kind, _, codec = name.partition(":")
+    codec = codec_named(row.model.backend)
     sides: list[tuple[Kind, str, str, float | None, float | None, Score]] = []
-    if kind in _AS_ENCODER:
+    if codec is not None:
         known = codecs.get(codec)
         quantised = settings.get(f"{begin}latents", "quantised") == "quantised"
         rate = 1000 * known.nominal_kbps if known and known.nominal_kbps and quantised else None
@@ -176,6 +176,20 @@ def _of_application(
         for of, title, family, bits, tokens, score in sides
         if score.value is not None
     ]  # fmt: skip
+
+
+def codec_named(backend: str) -> str | None:
+    """Return the name of the codec whose own frames a backend hears; None of any other encoder."""
+    kind, _, codec = _encoder_of(backend)[0].partition(":")
+    return codec if kind in _AS_ENCODER else None
+
+
+def _encoder_of(backend: str) -> tuple[str, str]:
+    """Return encoder and language model of a chat, or the backend of a frozen encoder, without a language model."""
+    if not backend.startswith(_CHAT):
+        return backend, ""
+    name, _, language = backend.removeprefix(_CHAT).rpartition("+")
+    return name, language
 
 
 def _number(text: str | None, ends: tuple[float, float]) -> float | None:

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
 from pydantic import ValidationError
 from starlette.testclient import TestClient
+from support.server.board import Probed, make_submission
 from support.server.xares import LANGUAGE, READER, make_record, make_records, make_xares_codecs, reading
 from support.web.site import accessibility_faults, running_site, visitor
 
@@ -16,6 +17,7 @@ from codec_superb.applications.xares.result import FASTEST, SLOWEST, EncoderRate
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest
+from codec_superb.server.moderation.plausibility import warnings_for
 from codec_superb.server.published.importing import add_xares, remove
 from codec_superb.server.published.repository import imported
 from codec_superb.server.settings import Settings
@@ -188,3 +190,21 @@ def test_a_visitor_sees_the_charts_and_no_barrier(browser: Browser, site: str, w
             expect(chart).to_have_attribute("data-state", "drawn")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert accessibility_faults(page) == []
+
+
+@pytest.mark.parametrize("backend", ["code-embeddings:swift_6k", "xares:codec-frames:swift_6k+tiny-llama-bytes"])
+def test_figures_of_anothers_codec_wait(database: Database, backend: str) -> None:
+    """Whoever measures the codec of an account as an encoder stands under its title: a moderator is asked, once."""
+    figure = LANGUAGE if backend.startswith("xares:") else "xares_knn_language_accuracy_pct"
+    heard = [Probed(figure, 3.0, 2.0, "phone_prompts", backend)]
+    datasets = {"phone_prompts": ("speech",)}
+    with database.transaction(write=True) as session:
+        own = make_submission(session, "swift_6k", datasets=datasets, owner="ann", applications=heard)
+        named = make_submission(session, "rook_6k", datasets=datasets, owner="bob", applications=heard)
+        listed = [Probed(figure, 3.0, 2.0, "phone_prompts", backend.replace("swift_6k", "opus_6k"))]
+        other = make_submission(session, "crow_6k", datasets=datasets, owner="bob", applications=listed)
+        kinds = {
+            each: [of["kind"] for of in warnings_for(session, each) if of["holds"] and of["kind"] == "encoder"]
+            for each in (own, named, other)
+        }
+    assert kinds == {own: [], named: ["encoder"], other: []}
