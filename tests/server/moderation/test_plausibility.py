@@ -304,6 +304,21 @@ class TestApplications:
         own = [(w["text"], w["holds"]) for w in found if w["kind"] == "application"]
         assert own == ([(text, True)] if text else [])
 
+    @pytest.mark.parametrize(
+        ("figure", "value", "best", "held"),
+        [
+            ("sim_pct", 100.0, 100.0, True),
+            ("sim_pct", 99.99, 100.0, False),
+            ("mseb_reconstruction_yamnet_mse", 0.0, 0.0, True),
+            ("mseb_classification_gender_accuracy_pct", 100.0, 100.0, False),
+        ],
+    )
+    def test_the_original_itself(self, database: Database, figure: str, value: float, best: float, held: bool) -> None:
+        """A likeness to the original at its best is for lossless codecs alone; answers may all be right."""
+        found = warned(database, owner="mallory", applications=[Probed(figure, value, best)])
+        own = [w["holds"] for w in found if w["kind"] == "application"]
+        assert own == ([True] if held else [])
+
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
         for number, owner in enumerate(("ann", "bob")):
