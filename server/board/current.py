@@ -7,7 +7,6 @@ import threading
 from contextlib import nullcontext
 
 from fastapi import Request
-from sqlalchemy.exc import SQLAlchemyError
 
 from codec_superb.server.board.repository import revision_number
 from codec_superb.server.board.snapshot import Snapshot, load_snapshot
@@ -89,14 +88,15 @@ class Board:
     def _refresh_or_say(self) -> None:
         """Refresh; should the database be away, what was read stays, and the next look may succeed.
 
-        It is logged once when that begins and once when it ends, not four times a second.
+        So it is where a newer program beside this one has stored what this one cannot read. It is logged once when that
+        begins and once when it ends, not four times a second.
         """
         try:
             self.refresh()
-        except SQLAlchemyError as error:
+        except Exception as error:  # noqa: BLE001 - the thread that looks must not end
             # once for an outage, not four times a second
             if not self._failing:
-                _LOG.warning("leaderboard.refresh_failed", error=str(error))
+                _LOG.warning("leaderboard.refresh_failed", error=str(error)[:500])
             self._failing = True
         else:
             if self._failing:

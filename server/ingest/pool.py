@@ -98,7 +98,10 @@ class Pool:
             if job is None:
                 self._files_wait.acquire(timeout=POLL_SECONDS)
             else:
-                self._do(job)
+                try:
+                    self._do(job)
+                except Exception:  # noqa: BLE001 - a file or a store that cannot be cleaned up: the thread goes on
+                    _LOG.exception("check.not_cleaned_up", job=job.id)
                 with self._counting:
                     self.checked += 1
 

@@ -186,6 +186,18 @@ def test_keeps_what_it_has_when_the_database_goes_away(
     assert caplog.text.count("the server closed the connection") == 1
 
 
+def test_what_it_cannot_read_ends_nothing(board: Board, database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    """A card of a newer program: what commits it is answered, the board stays as it was, and goes on looking."""
+    with database.transaction(write=True) as session:
+        stored = session.get_one(Submission, make_submission(session, "opus_16k"))
+        card, stored.card = stored.card, {"name": "opus_16k"}
+    wait_for(lambda: "leaderboard.refresh_failed" in caplog.text, "it was read")
+    with database.transaction(write=True) as session:
+        session.get_one(Submission, stored.id).card = card
+        bump_revision(session)
+    _wait_for(board, "opus_16k")
+
+
 def _wait_for(board: Board, codec: str) -> None:
     wait_for(lambda: codec in seen(board), f"{codec} did not come to the board")
 

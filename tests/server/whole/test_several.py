@@ -21,7 +21,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import delete, func, select, text
 from starlette.testclient import TestClient
 from support.pipeline.stats import sha
 from support.server.board import make_submission
@@ -192,6 +192,23 @@ def test_a_disk_that_cannot_be_written(two: Site) -> None:
     away.rename(two.settings.files)
     assert two.send(two.second, drawn("several_5k", seed=5)).status_code == 201
     assert list(two.settings.incoming.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_removed_ends_no_checker(two: Site) -> None:
+    """Nor does a store that is away at that moment: the process would live, call itself ready, and check nothing."""
+    with two.database.transaction(write=True) as session:
+        stuck = uuid4().hex
+        (two.settings.incoming / stuck).mkdir()  # open(2) and unlink(2) both fail
+        queue.enqueue(session, stuck, sender="a", account_id=None, sha256=sha(stuck))
+    wait_for(lambda: all(job.state == "done" for job in two.jobs()), "nobody took the file")
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(two.send, two.second, drawn("several_6k", seed=6))
+        try:
+            assert sent.result(30).status_code == 201
+        finally:
+            (two.settings.incoming / stuck).rmdir()
+            with two.database.transaction(write=True) as session:  # nobody waits for what nobody takes
+                session.execute(delete(CheckJob).where(CheckJob.state == "queued"))
 
 
 def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:
