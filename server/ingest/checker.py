@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -19,8 +20,9 @@ import anyio
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
-from codec_superb.server.ingest.fork_server import OUR_FAULT, OUT_OF_MEMORY
+from codec_superb.server.ingest.fork_server import NO_ROOM, OUR_FAULT, OUT_OF_MEMORY
 from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, InvalidOutcome, read_outcome
+from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.sandbox import offered
 from codec_superb.server.ingest.task import write_task
 from codec_superb.server.operations.logs import get_logger
@@ -143,6 +145,8 @@ class Checker:
         if code == OUR_FAULT:
             _LOG.error("a check could not be confined, or could not import what it needs", confined_by=str(offered()))
             raise Unavailable("submissions cannot be checked right now; the reason is in the log of the service")
+        if code == NO_ROOM:
+            raise cannot_store(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
             raise self._limit_refusal(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
         raise self._limit_refusal(f"a check that ended with code {code}")

@@ -10,6 +10,7 @@ Started as a file, with nothing but the standard library, by :mod:`codec_superb.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -26,6 +27,8 @@ OUT_OF_MEMORY = 77
 """Exit code of a child that could not get memory; a library may end it by a signal instead."""
 OUR_FAULT = 78
 """Exit code of a child that the kernel did not confine although it offers to, or that lacks what it may not open."""
+NO_ROOM = 79
+"""Exit code of a child that could not write its result, because the disk is full."""
 FILES = 4
 NICENESS = 10
 """Niceness of a check, so that pages are served first."""
@@ -156,6 +159,10 @@ class _ForkServer:
             code = OUT_OF_MEMORY
         except (ImportError, PermissionError):
             code = OUR_FAULT
+            traceback.print_exc()
+        except OSError as error:
+            # EFBIG, of its own limit, is the file's fault
+            code = NO_ROOM if error.errno in {errno.ENOSPC, errno.EDQUOT} else code
             traceback.print_exc()
         except BaseException:  # noqa: BLE001 -- the end of this process, whatever it was
             traceback.print_exc()

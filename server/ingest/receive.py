@@ -83,9 +83,11 @@ class Upload:
 
     def discard(self) -> None:
         """Close the file and remove it where it is still in ``incoming``, unless it was left there."""
-        self.file.close()
-        if not self._left:
-            self.path.unlink(missing_ok=True)
+        try:
+            self.file.close()
+        finally:  # it writes what is pending first, and a full disk would keep the file
+            if not self._left:
+                self.path.unlink(missing_ok=True)
 
 
 def too_large(limit: int) -> TooLarge:

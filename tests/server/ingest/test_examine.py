@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -16,10 +18,15 @@ from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.server.datasets.clips import pack_clips
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.ingest import examine as module
+from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.examine import examine, run, warm_up
 from codec_superb.server.ingest.outcome import Checked, CheckOutcome, read_outcome
+from codec_superb.server.ingest.receive import new_upload
 from codec_superb.server.ingest.task import OpenedTask, write_task
+from codec_superb.server.operations.preparation import make_storage
+from codec_superb.server.settings import Settings
 
 MINI = {"mini": categories()}
 
@@ -155,3 +162,25 @@ def test_a_task_holds_each_dataset_apart() -> None:
         assert (found.manifest_hash, found.clips) == (sha(name), facts(known[name]))
         assert task.known(name) is found
     assert task.known("nowhere") is None
+
+
+def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    """Whose result does not fit on the disk is told to come back, not to send fewer clips; nothing is left behind."""
+    settings = Settings(storage=tmp_path)
+    make_storage(settings)
+    with closing(Checker(settings)) as checker, TemporaryFile() as upload, Path("/dev/full").open("r+b") as full:
+        upload.write(drawn())
+        upload.flush()
+        with TemporaryFile() as task:
+            task.write(task_of().getvalue())
+            task.flush()
+            status = checker._run(upload, task, full)
+        with pytest.raises(Unavailable, match="cannot be stored: No space left"):
+            checker._raise_for_exit_status(status)
+    received = new_upload(settings)
+    received.file.close()
+    received.file = Path("/dev/full").open("r+b")  # noqa: SIM115 - it cannot be closed: that is what is tried
+    received.file.write(b"pending")
+    with pytest.raises(OSError, match="No space left"):
+        received.discard()
+    assert list(settings.incoming.iterdir()) == []
