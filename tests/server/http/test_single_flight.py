@@ -72,4 +72,5 @@ def test_nothing_stays_of_an_answer_that_has_gone() -> None:
             before = tracemalloc.get_traced_memory()[0]
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 100_000
+    # threads of other tests allocate beside it (140 kB seen); one lock that stayed of each answer would be 2 MB
+    assert grown < 500_000
