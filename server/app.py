@@ -51,8 +51,8 @@ from codec_superb.server.moderation.own_pages import router as own_pages
 from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
+from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.meters import Meters, meters
-from codec_superb.server.operations.presence import Presence
 from codec_superb.server.pages.custom import router as custom
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
@@ -135,8 +135,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.checker = Checker(settings)
     if settings.shared:
         app.state.files_wait = Semaphore(0)
-        presence = Presence(settings, serves=True, checks=settings.check_workers)
-        pool = Pool(app.state.database, settings, app.state.checker, presence, app.state.files_wait, meters(app))
+        heartbeat = Heartbeat(settings, serves=True, checks=settings.check_workers)
+        pool = Pool(app.state.database, settings, app.state.checker, heartbeat, app.state.files_wait, meters(app))
     try:
         await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
@@ -148,7 +148,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             app.state.feeder.start()
         if settings.shared:
             # last: from here on files are sent to this process and taken by it
-            await run_sync(presence.start)
+            await run_sync(heartbeat.start)
             pool.start()
         yield
     finally:
@@ -158,7 +158,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.board.stop()
         if settings.shared:
             await run_sync(pool.stop, CHECKS_END_S)
-            await run_sync(presence.stop)
+            await run_sync(heartbeat.stop)
         await run_sync(app.state.checker.close)
         close_limiter(app.state.limiter)
         app.state.database.close()

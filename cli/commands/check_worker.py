@@ -40,8 +40,8 @@ def command(
         from codec_superb.server.database.session import Database
         from codec_superb.server.ingest.checker import Checker
         from codec_superb.server.ingest.pool import Pool
+        from codec_superb.server.operations.heartbeat import Heartbeat
         from codec_superb.server.operations.preparation import prepare
-        from codec_superb.server.operations.presence import Presence
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     if not settings.shared:
@@ -52,14 +52,14 @@ def command(
         signal.signal(number, lambda *_: stop.set())
     with private_files(), closing(Database(settings.database_url)) as opened, closing(Checker(settings)) as checker:
         prepare(settings)
-        presence = Presence(settings, serves=False, checks=settings.check_workers)
-        pool = Pool(opened, settings, checker, presence)
-        presence.start()
+        heartbeat = Heartbeat(settings, serves=False, checks=settings.check_workers)
+        pool = Pool(opened, settings, checker, heartbeat)
+        heartbeat.start()
         pool.start()
-        note(f"{presence.name} checks {count(settings.check_workers, 'upload')} at a time")
+        note(f"{heartbeat.name} checks {count(settings.check_workers, 'upload')} at a time")
         stop.wait()
         pool.stop(settings.shutdown_seconds)
-        presence.stop()
+        heartbeat.stop()
     if as_json:
         print_json({"checked": pool.checked})
     else:

@@ -22,9 +22,9 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, store
+from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import Meters
-from codec_superb.server.operations.presence import Presence
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
@@ -56,14 +56,14 @@ class _Waited:
 
 
 class Pool:
-    """The threads; the process gives signs of life (``presence``) as long as they work."""
+    """The threads; the process has a heartbeat as long as they work."""
 
     def __init__(
-        self, database: Database, settings: Settings, checker: Checker, presence: Presence,
+        self, database: Database, settings: Settings, checker: Checker, heartbeat: Heartbeat,
         files_wait: threading.Semaphore | None = None, meters: Meters | None = None,
     ) -> None:  # fmt: skip
         """``files_wait`` is released for each file that this process receives."""
-        self._database, self._settings, self._checker, self._presence = database, settings, checker, presence
+        self._database, self._settings, self._checker, self._heartbeat = database, settings, checker, heartbeat
         self._files_wait, self._meters = files_wait or threading.Semaphore(0), meters
         self._counting = threading.Lock()
         self.checked = 0
@@ -94,7 +94,7 @@ class Pool:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
-            job = self._within(lambda session: queue.claim(session, self._presence.id))
+            job = self._within(lambda session: queue.claim(session, self._heartbeat.id))
             if job is None:
                 self._files_wait.acquire(timeout=POLL_SECONDS)
             else:

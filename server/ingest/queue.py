@@ -1,6 +1,6 @@
 """The queue of uploads on PostgreSQL: taken by one process at a time, by another once that one is silent.
 
-A job is its process's own as long as that process gives signs of life (``operations/presence.py``). A claim is numbered
+A job is its process's own as long as that process has a heartbeat (``operations/heartbeat.py``). A claim is numbered
 by ``attempts``, so that a process that was given up and wakes again can store nothing.
 """
 
@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 from codec_superb.server import errors
 from codec_superb.server.database.models import CheckJob, RunningProcess
 from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS
-from codec_superb.server.operations.presence import ALIVE
+from codec_superb.server.operations.heartbeat import ALIVE
 
 ATTEMPTS = 3
 """Processes that a check may take with it before it is given up: what ends three of them would end all."""

@@ -16,8 +16,8 @@ from codec_superb.server.database import migrate
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Unavailable
+from codec_superb.server.operations.heartbeat import PROCESS, living
 from codec_superb.server.operations.meters import meters
-from codec_superb.server.operations.presence import PROCESS, living
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings

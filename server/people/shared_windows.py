@@ -21,6 +21,7 @@ from codec_superb.server.settings import Settings
 
 _CLASS = 0x0C0DED
 """First half of the keys of the advisory locks, which serialise the requests of one counter."""
+_MOVING_ONLY = "expected a MovingWindowRateLimiter: fixed windows are not counted here"
 _SWEPT = 200
 """Counted requests of this process from one removal of what has expired to the next."""
 _LOCK = text("SELECT pg_advisory_xact_lock(:kind, hashtext(:key))")
@@ -96,15 +97,15 @@ class SharedWindows(Storage, MovingWindowSupport):
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Refuse: a counter that begins anew at fixed times lets twice its limit pass around them."""
-        raise NotImplementedError
+        raise NotImplementedError(_MOVING_ONLY)
 
     def get(self, key: str) -> int:
         """Refuse alike."""
-        raise NotImplementedError
+        raise NotImplementedError(_MOVING_ONLY)
 
     def get_expiry(self, key: str) -> float:
         """Refuse alike."""
-        raise NotImplementedError
+        raise NotImplementedError(_MOVING_ONLY)
 
     def close(self) -> None:
         """Close all connections."""

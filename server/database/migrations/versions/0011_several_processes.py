@@ -1,4 +1,4 @@
-"""What several processes share: counts of requests, signs of life, uploads to be checked, and whom the schema fits."""
+"""What several processes share: counts of requests, heartbeats, uploads to be checked, and whom the schema fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs of life of the processes on one PostgreSQL: who serves, who checks, and whether they go together."""
+"""Heartbeats of the processes on one PostgreSQL: who serves, who checks, and whether they go together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALIVE: ColumnElement[bool] = RunningProcess.seen > func.now() - SILENCE
 """Processes that live, by the database's clock."""
 
 
-class Presence:
+class Heartbeat:
     """This process, as the others see it: a row that is written anew every few seconds, and removed at the end."""
 
     def __init__(self, settings: Settings, *, serves: bool, checks: int) -> None:
@@ -45,7 +45,7 @@ class Presence:
             "program": __version__[:40], "schema": migrate.head(), "key": keyed_hash(settings, PROCESS),
         }  # fmt: skip
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._beat_on, name="signs of life", daemon=True)
+        self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
     def start(self) -> None:
         """Say that this process lives, and go on saying so."""
@@ -63,7 +63,7 @@ class Presence:
             with self._database.transaction(write=True) as session:
                 session.execute(delete(RunningProcess).where(RunningProcess.id == self.id))
         except SQLAlchemyError as error:  # its silence will tell
-            _LOG.warning("presence.not_removed", error=type(error).__name__)
+            _LOG.warning("heartbeat.not_removed", error=type(error).__name__)
         self._database.close()
 
     def _beat(self) -> None:
@@ -77,7 +77,7 @@ class Presence:
             try:
                 self._beat()
             except SQLAlchemyError as error:  # a database that is away for a moment
-                _LOG.warning("presence.silent", error=type(error).__name__)
+                _LOG.warning("heartbeat.silent", error=type(error).__name__)
 
 
 def living(session: Session) -> Sequence[RunningProcess]:
