@@ -21,7 +21,7 @@ import soundfile
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.executor import Executor
-from codec_superb.pipeline.workers.named import open_executor
+from codec_superb.pipeline.workers.executors import open_executor
 
 RATE = 16000
 

@@ -25,7 +25,7 @@ import soundfile
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.executor import Executor, TaskResult
-from codec_superb.pipeline.workers.named import open_executor
+from codec_superb.pipeline.workers.executors import open_executor
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.pipeline.ray_nodes import RayNodes

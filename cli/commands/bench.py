@@ -122,7 +122,7 @@ def command(
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.scoring.stage import score
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     conditions = conditions_of(condition, reference)
     options = CodecOptions(weights, dtype, compile_model, kbps)

@@ -67,7 +67,7 @@ def command(
         raise typer.BadParameter("name the --dataset whose clips were resynthesised")
     from codec_superb.pipeline.importing.card import Stated
     from codec_superb.pipeline.importing.stage import import_sound
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     stated = Stated(name, card, kbps, _sizes(codebook_size))
     with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:

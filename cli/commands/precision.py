@@ -62,7 +62,7 @@ def command(
         raise typer.BadParameter("name at least one --dataset")
     from codec_superb.pipeline.output_file import write_output
     from codec_superb.pipeline.precision import DEFAULT_VARIANTS, Variant, measure_precision
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     variants = [Variant.parse(name) for name in variant or DEFAULT_VARIANTS]
     with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:

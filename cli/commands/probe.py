@@ -61,7 +61,7 @@ def command(
     )
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.runs.shard import Shard
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     names = application_names(application)
     if not names and not tasks:

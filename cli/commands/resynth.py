@@ -57,7 +57,7 @@ def command(
         raise typer.BadParameter("name at least one --codec and one --dataset")
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.runs.shard import Shard
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     options = CodecOptions(weights, dtype, compile_model, kbps)
     with TerminalProgress() as progress, open_executor(executor, workers, device=device, tell=progress.message) as pool:

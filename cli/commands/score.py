@@ -60,7 +60,7 @@ def command(
         )
     from codec_superb.pipeline.runs.shard import Shard
     from codec_superb.pipeline.scoring.stage import score
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:
         outcomes = score(
@@ -87,7 +87,7 @@ def _score_folders(
 ) -> int:
     """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     with TerminalProgress() as progress, open_executor(executor, workers, tell=progress.message) as pool:
         rows, fitted, ran = score_folders(

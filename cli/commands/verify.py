@@ -79,7 +79,7 @@ def command(
     from codec_superb.pipeline.verification.draw import checked_nonce
     from codec_superb.pipeline.verification.keys import load_key
     from codec_superb.pipeline.verification.verify import Asked, verify
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
 
     private = None if key is None else load_key(Path(key))  # a wrong key is said before hours of work
     asked = Asked(checked_nonce(nonce or secrets.token_hex(32)), 0 if all_clips else clips)

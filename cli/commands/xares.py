@@ -77,7 +77,7 @@ def run(
     With `--json` the record is printed that `admin xares import` puts on a leaderboard.
     """
     from codec_superb.cli.selection import prepare_fetched
-    from codec_superb.pipeline.workers.named import open_executor
+    from codec_superb.pipeline.workers.executors import open_executor
     from codec_superb.pipeline.xares.recording import result_of
     from codec_superb.pipeline.xares.run import datasets_of, train_all, try_all
 

@@ -21,7 +21,7 @@ from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.beam import BeamExecutor
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
-from codec_superb.pipeline.workers.named import open_executor
+from codec_superb.pipeline.workers.executors import open_executor
 
 pytest.importorskip("apache_beam", reason="the extra beam is not installed")
 

@@ -62,7 +62,7 @@ def main(order: dict[str, Any]) -> int:
     try:
         if "executor" in order:
             from codec_superb.pipeline.resynthesis.stage import resynthesise
-            from codec_superb.pipeline.workers.named import open_executor
+            from codec_superb.pipeline.workers.executors import open_executor
 
             with open_executor(order["executor"], None, tell=_Announcing().message) as pool:
                 outcomes = resynthesise(
