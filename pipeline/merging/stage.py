@@ -130,6 +130,9 @@ def _merge(of: _Checked, pool: Executor, progress: Progress, *, overwrite: bool)
     try:
         with folder.lock():
             if overwrite:
+                for shard in of.shards.folders.values():
+                    with shard.lock():  # one that is at work is refused before what is there goes
+                        pass
                 folder.forget("resynth")
             joined = join(of.shards, of.clips, folder, progress)
         _finish_scores(of, folder, changed=joined.scores)

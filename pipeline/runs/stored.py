@@ -16,7 +16,7 @@ from codec_superb.data_manifests.files import PARTIAL, write_atomically
 from codec_superb.data_manifests.objects.stores import Found, Store, store_of
 from codec_superb.data_manifests.objects.urls import checked_url
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.runs.folder import INFO, RunFolder, folders_with
+from codec_superb.pipeline.runs.folder import INFO, RunFolder, find_shards, folders_with
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 _MARKS = (INFO, INDEX_FILE)
@@ -33,7 +33,8 @@ def put(folder: Path, url: str, progress: Progress | None = None) -> int:
     store, key = store_of(checked_url(url))
     tops = folders_with(_MARKS, folder)
     if not tops:
-        raise RunFolderError(f"expected runs or a dataset in {folder}, found no {' or '.join(_MARKS)}")
+        only = "only shards: codec-superb merge joins them" if find_shards([folder]) else f"no {' or '.join(_MARKS)}"
+        raise RunFolderError(f"expected runs or a dataset in {folder}, found {only}")
     files = [file for top in tops for file in _files(top)]
     there = {each.url: each for each in store.listed(key)}
     written = 0

@@ -35,6 +35,8 @@ START_TIMEOUT_S = 60.0
 """Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's standard error kept at most."""
+LOG_READ, LOG_SHOWN = 16_000, 2000
+"""Bytes of its end that are looked at, characters of them that a row may carry."""
 SILENCE: tuple[str, Any] = ("silence", None)
 """What a dead or late worker says."""
 # a process a core: threads of their numerics would only compete for the cores
@@ -129,8 +131,10 @@ class _Worker:
     def log_tail(self) -> str:
         """Return the end of what the worker wrote to its standard error."""
         size = self.log.seek(0, os.SEEK_END)
-        self.log.seek(max(0, size - 2000))
-        return self.log.read().decode(errors="replace").strip()
+        self.log.seek(max(0, size - LOG_READ))
+        # faulthandler ends with a line of some 150 modules, longer than all else that it says
+        lines = self.log.read().decode(errors="replace").splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("Extension modules:"))[-LOG_SHOWN:].strip()
 
     def trim_log(self) -> None:
         """Truncate a log beyond its size limit."""

@@ -86,7 +86,8 @@ def main(link: Connection[Any, Any], terms: Terms) -> None:
         _knock(terms.address)
         ray.init(terms.address, logging_level=logging.ERROR, log_to_driver=False)
     except Exception as error:  # noqa: BLE001 - Ray raises many: no cluster there, one of another version of Ray or Python
-        link.send(("error", f"cannot begin on {terms.address or 'Ray'}: {error}"))
+        more = "; start it there (`ray start --head`), or name another" if isinstance(error, OSError) else ""
+        link.send(("error", f"cannot begin on {terms.address or 'Ray'}: {error}{more}"))
         return
     try:
         _Job(link, terms).serve()

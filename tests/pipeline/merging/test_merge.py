@@ -276,6 +276,7 @@ def test_what_is_there_already_is_not_overwritten(runs: Path, data: Path, pool: 
         pytest.raises(InUse, match="another process is working"),
     ):
         merge([runs], overwrite=True, executor=pool)
+    assert (run / "run.json").read_bytes() == content
 
 
 def test_more_shards_than_clips_are_a_run_too(tmp_path: Path, data: Path, pool: Executor) -> None:

@@ -29,7 +29,7 @@ from codec_superb.data_manifests.files import PARTIAL
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
-from codec_superb.pipeline.workers.named import open_executor
+from codec_superb.pipeline.workers.executors import open_executor
 from codec_superb.pipeline.workers.ray import ray_options
 
 T = TypeVar("T")
@@ -223,7 +223,9 @@ def test_an_address_where_nobody_listens_is_told_at_once() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.2", 0))  # and does not listen
         pool = open_executor(f"ray:127.0.0.2:{taken.getsockname()[1]}", 1)
-        with pytest.raises(PipelineError, match=r"cannot begin on 127\.0\.0\.2:\d+: .*Connection refused"):
+        with pytest.raises(
+            PipelineError, match=r"cannot begin on 127\.0\.0\.2:\d+: .*Connection refused; start it there"
+        ):
             list(pool.stream(squares, [(1,)]))
 
 

@@ -33,6 +33,15 @@ def squares(task: tuple[int, ...]) -> Iterator[int]:
         yield number * number
 
 
+def die_of_much(_task: int) -> Iterator[int]:
+    """Die by a signal after many compiled modules were imported, all of which the fault handler lists."""
+    import pyarrow.parquet  # noqa: F401
+    import scipy.signal  # noqa: F401
+
+    os.kill(os.getpid(), signal.SIGSEGV)
+    yield 0
+
+
 def without_first(task: tuple[int, ...], index: int) -> tuple[int, ...] | None:
     """Give up one number."""
     return task[index + 1 :] or None
