@@ -58,6 +58,9 @@ class Vault(Protocol):
     def forget(self, waiting: Path) -> None:
         """Remove a file that waited."""
 
+    def waiting(self, older_than: float) -> Iterator[str]:
+        """Yield the names of files that were left for other machines more than so many seconds ago."""
+
     def probe(self) -> None:
         """Write something. Raises Unavailable where that fails."""
 
@@ -99,6 +102,10 @@ class FolderVault:
     def forget(self, waiting: Path) -> None:
         """Unlink it."""
         waiting.unlink(missing_ok=True)
+
+    def waiting(self, older_than: float) -> Iterator[str]:  # noqa: ARG002 - none is left elsewhere
+        """Yield none: files of ``incoming`` are known by their locks."""
+        return iter(())
 
     def probe(self) -> None:
         """Nothing: the storage folder is probed anyway."""
@@ -144,12 +151,7 @@ class ObjectVault:
 
     def names(self, older_than: float) -> Iterator[str]:
         """List the store."""
-        before = time.time() - older_than
-        with _answered():
-            for page in self._store.list(f"{ACCEPTED}/"):
-                for entry in page:
-                    if entry["last_modified"].timestamp() < before:
-                        yield str(entry["path"]).rsplit("/", 1)[-1]
+        return self._older(ACCEPTED, older_than)
 
     def remove(self, name: str) -> None:
         """Remove object and copy."""
@@ -170,6 +172,10 @@ class ObjectVault:
         """Remove object and file."""
         waiting.unlink(missing_ok=True)
         self._delete(f"{WAITING}/{waiting.name}")
+
+    def waiting(self, older_than: float) -> Iterator[str]:
+        """List them; an object is there once it is whole."""
+        return self._older(WAITING, older_than)
 
     def probe(self) -> None:
         """Write an object of two bytes."""
@@ -195,6 +201,14 @@ class ObjectVault:
         finally:
             part.unlink(missing_ok=True)
         return True
+
+    def _older(self, folder: str, seconds: float) -> Iterator[str]:
+        before = time.time() - seconds
+        with _answered():
+            for page in self._store.list(f"{folder}/"):
+                for entry in page:
+                    if entry["last_modified"].timestamp() < before:
+                        yield str(entry["path"]).rsplit("/", 1)[-1]
 
     def _delete(self, key: str) -> None:
         with _answered(), suppress(FileNotFoundError):
