@@ -13,7 +13,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from codec_superb.applications.xares.configuration import LARGEST_SEED, configurations, tracks
 from codec_superb.metrics.results import Score
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 SCHEMA_VERSION: Literal[1] = 1
 MATCHED, REFERENCES, SHUFFLED = "matched ", "references", "shuffled labels"
@@ -108,7 +108,7 @@ class TrainedDecoder(Record):
 class XaresResult(Record):
     """One encoder on one track."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Annotated[Literal[1], WHOLE] = SCHEMA_VERSION
     encoder: Name
     encoder_sha256: Digest
     codec: Heard | None = None
