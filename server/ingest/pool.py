@@ -94,7 +94,7 @@ class Pool:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
-            job = self._within(lambda session: queue.claim(session, self._heartbeat.id))
+            job = self._within(lambda session: queue.claim(session, self._heartbeat.id, self._heartbeat.files))
             if job is None:
                 self._files_wait.acquire(timeout=POLL_SECONDS)
             else:
@@ -174,7 +174,9 @@ class Pool:
 
 def _caller(session: Session, job: CheckJob) -> Identity:
     account = None if job.account_id is None else session.get_one(Account, job.account_id)
-    return Identity(None, ANONYMOUS) if account is None else Identity(account.id, account.name)
+    if account is None:
+        return Identity(None, ANONYMOUS)
+    return Identity(account.id, account.name, token_id=job.token_id)
 
 
 @contextmanager

@@ -17,9 +17,11 @@ from codec_superb import __version__
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import vault_of
 
 _LOG = get_logger(__name__)
 PROCESS = "codec-superb process"
@@ -39,10 +41,12 @@ class Heartbeat:
         self.id = uuid4().hex
         # a connection of its own: behind requests that hold all of the service's for 20 seconds, it would count as dead
         self._database = Database(settings.database_url)
+        self.files = _files_of(settings)
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:200]
         self._facts = {
             "name": self.name, "serves": serves, "checks": checks,
             "program": __version__[:40], "schema": migrate.head(), "key": keyed_hash(settings, PROCESS),
+            "files": self.files,
         }  # fmt: skip
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
@@ -78,6 +82,13 @@ class Heartbeat:
                 self._beat()
             except SQLAlchemyError as error:  # a database that is away for a moment
                 _LOG.warning("heartbeat.silent", error=type(error).__name__)
+
+
+def _files_of(settings: Settings) -> str:
+    try:
+        return vault_of(settings).identity()
+    except Unavailable:  # readiness tells of a store that is away
+        return ""
 
 
 def living(session: Session) -> Sequence[RunningProcess]:

@@ -21,11 +21,14 @@ from typing import Any, Protocol
 
 from codec_superb.missing_package import not_installed
 from codec_superb.server.errors import OperationError, Unavailable
+from codec_superb.server.people.secret import make_secret
 from codec_superb.server.settings import Settings
 
 WAITING = "incoming"
 """In an object store: files that wait for their check."""
 ACCEPTED = "submissions"
+IDENTITY = "files_id"
+"""Name of the file or object that tells a folder or store from another."""
 LONGEST_S = 120.0
 """Seconds of one request."""
 _LOG = logging.getLogger(__name__)
@@ -63,6 +66,12 @@ class Vault(Protocol):
 
     def probe(self) -> None:
         """Write something. Raises Unavailable where that fails."""
+
+    def identity(self) -> str:
+        """Return what processes that see each other's uploads have in common, at most 64 characters.
+
+        Raises Unavailable where it cannot be read or drawn.
+        """
 
 
 class FolderVault:
@@ -110,6 +119,16 @@ class FolderVault:
     def probe(self) -> None:
         """Nothing: the storage folder is probed anyway."""
 
+    def identity(self) -> str:
+        """Return the content of a file, which the first process draws."""
+        file = self._folder.parent / IDENTITY
+        try:
+            if not file.exists():
+                make_secret(file)
+            return file.read_text("ascii").strip()[:64]
+        except OSError as error:
+            raise Unavailable(f"the storage folder cannot be written: {error.strerror}; try again later") from error
+
 
 class ObjectVault:
     """An object store, and copies on this machine."""
@@ -118,6 +137,7 @@ class ObjectVault:
         """Open the store. Raises OperationError for an address or a package that is missing."""
         self._store = _opened(url)
         self._copies, self._most = settings.files, settings.vault_copies
+        self._identity = ""
 
     def keep(self, path: Path, sha256: str) -> None:
         """Put it, unless it is there, and keep a copy."""
@@ -181,6 +201,18 @@ class ObjectVault:
         """Write an object of two bytes."""
         with _answered():
             self._store.put("ready", b"ok")
+
+    def identity(self) -> str:
+        """Return the content of an object, which the first process draws; asked for once."""
+        if self._identity:
+            return self._identity
+        from obstore.exceptions import AlreadyExistsError
+
+        with _answered():
+            with suppress(AlreadyExistsError):
+                self._store.put(IDENTITY, secrets.token_hex().encode(), mode="create", use_multipart=False)
+            self._identity = bytes(self._store.get(IDENTITY).bytes()).decode("ascii")[:64]
+        return self._identity
 
     def _get(self, key: str, target: Path, sha256: str | None = None) -> bool:
         """Bring an object into a file, whole or not at all; False where there is none. A known hash is compared."""
