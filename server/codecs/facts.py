@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from codec_superb.applications.tokens.costs import SIZES, USUAL, cost
 from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
+from codec_superb.server.names import catalogue
 from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
 
@@ -33,6 +34,13 @@ def summary(card: Card) -> str:
 def card_facts(card: Card) -> list[Fact]:
     """Describe every field of the card."""
     return [*_identity(card), *_signal(card), *_rate(card), *_origin(card)]
+
+
+def said_by(card: Card, sender: str) -> str:
+    """Say on whose word a card rests."""
+    if card.name in catalogue.cards():
+        return "As the catalogue of this program has it; version, weights and settings are those of the run."
+    return f"In the words of {sender}: size, latency, year and frame rate are declared; nobody here measured them."
 
 
 def _identity(card: Card) -> list[Fact]:
