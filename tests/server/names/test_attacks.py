@@ -64,6 +64,15 @@ class TestTitles:
         assert problem["path"] == "submission.json: codec.title"
         assert "opus_12k" in answer.json()["detail"]
 
+    def test_words_of_the_board(self, service: Service, packed: Any) -> None:
+        """No codec of an account calls itself verified or official, in whatever letters; the answer says which word."""
+        for fields in (
+            {"title": "My codec, verified by the maintainers"}, {"title": "Mine (OFFICIAL)"}, {"title": "Vеrifıed"},
+            {"family": "codec_superb"}, {"title": "M a i n t a i n e r's"}, {"codec": "self_reported_1k"},
+        ):  # fmt: skip
+            problems = service.problems(packed(**({"codec": "plain_1k"} | fields)))
+            assert all("is the board's to say" in problem["expected"] for problem in problems), fields
+
     def test_that_of_another_account(self, service: Service, packed: Any) -> None:
         """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's."""
         assert status(service, packed("wren_1k", title="Wren at 1 kbps")) == "self-reported"
