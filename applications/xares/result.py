@@ -136,10 +136,11 @@ class XaresResult(Record):
         seeds = [each.seed for each in self.decoders]
         if len(set(seeds)) < len(seeds):
             raise ValueError("expected each seed once among the decoders")
-        places = [(of.figure, of.dataset, of.codec, of.decoding) for of in self.figures]
-        if twice := next((of for of, place in zip(self.figures, places, strict=True) if places.count(place) > 1), None):
-            raise ValueError(f"{twice.where}: expected each figure once, got it twice")
+        seen: set[tuple[str, ...]] = set()
         for of in self.figures:
+            if (place := (of.figure, of.dataset, of.codec, of.decoding)) in seen:
+                raise ValueError(f"{of.where}: expected each figure once, got it twice")
+            seen.add(place)
             if others := sorted(of.by_seed.keys() - set(seeds)):
                 raise ValueError(f"{of.where}: expected seeds of its decoders, got {others[0]}")
         return self
