@@ -215,7 +215,13 @@ def _owner_of_family(session: Session, name: str, submission: Submission) -> str
         if found is None or found.owner_id == submission.account_id:
             return None
         owner = "an anonymous upload" if found.owner is None else found.owner.name
-    member = select(Submission.id).where(
+    member = (
+        select(Submission.id)
+        .join(Codec, Codec.id == Submission.codec_id)
+        # whoever ran a codec of the catalogue has asked nobody
+        .where(Codec.name.not_in(catalogue.cards()))
+    )
+    member = member.where(
         Submission.account_id == submission.account_id,
         Submission.card["family"].as_string() == name,
         Submission.status.in_(PUBLIC),

@@ -125,6 +125,11 @@ class TestFamilies:
             "held", "swift_1k joins the family opus of the catalogu",
         )  # fmt: skip
 
+    def test_a_codec_of_the_catalogue_is_no_permission(self, service: Service, packed: Any) -> None:
+        """Who has public results of one of its codecs still asks before another codec joins its curve."""
+        assert status(service, packed("opus_48k", **listed("opus_48k")), account="eve") == "self-reported"
+        assert status(service, packed("eve_1k", family="opus", title="Eve"), account="eve") == "held"
+
 
 class TestCatalogue:
     """Names of the catalogue: for everybody, with its card, and nobody's."""
