@@ -27,7 +27,7 @@ def summary(card: Card) -> str:
     """Say in one sentence what the codec is."""
     rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
     kind = "Codec" if card.kind == NOT_STATED else f"{card.kind.capitalize()} codec"
-    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED)]
+    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED, "none")]
     return f"{kind}{rate} that {_hertz(card)}." + (f" {', '.join(known)}." if known else "")
 
 
