@@ -22,7 +22,7 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, store
-from codec_superb.server.operations.heartbeat import Heartbeat
+from codec_superb.server.operations.heartbeat import Heartbeat, files_of
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import Meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
@@ -94,6 +94,7 @@ class Pool:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
+            self._heartbeat.files = self._heartbeat.files or files_of(self._settings)
             job = self._within(lambda session: queue.claim(session, self._heartbeat.id, self._heartbeat.files))
             if job is None:
                 self._files_wait.acquire(timeout=POLL_SECONDS)

@@ -41,12 +41,12 @@ class Heartbeat:
         self.id = uuid4().hex
         # a connection of its own: behind requests that hold all of the service's for 20 seconds, it would count as dead
         self._database = Database(settings.database_url)
-        self.files = _files_of(settings)
+        self.files = files_of(settings)
+        """What it sees; '' until a store that was away answers."""
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:200]
         self._facts = {
             "name": self.name, "serves": serves, "checks": checks,
             "program": __version__[:40], "schema": migrate.head(), "key": keyed_hash(settings, PROCESS),
-            "files": self.files,
         }  # fmt: skip
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
@@ -72,9 +72,13 @@ class Heartbeat:
 
     def _beat(self) -> None:
         with self._database.transaction(write=True) as session:
-            moved = session.execute(update(RunningProcess).where(RunningProcess.id == self.id).values(seen=func.now()))
+            moved = session.execute(
+                update(RunningProcess).where(RunningProcess.id == self.id).values(seen=func.now(), files=self.files)
+            )
             if not moved.rowcount:  # type: ignore[attr-defined]  # of a cursor
-                session.add(RunningProcess(id=self.id, seen=func.now(), started=func.now(), **self._facts))
+                session.add(
+                    RunningProcess(id=self.id, seen=func.now(), started=func.now(), files=self.files, **self._facts)
+                )
 
     def _beat_on(self) -> None:
         while not self._stopped.wait(BEAT_SECONDS):
@@ -84,10 +88,11 @@ class Heartbeat:
                 _LOG.warning("heartbeat.silent", error=type(error).__name__)
 
 
-def _files_of(settings: Settings) -> str:
+def files_of(settings: Settings) -> str:
+    """Return the identity of the folder or store of files; '' of one that does not answer, of which readiness tells."""
     try:
         return vault_of(settings).identity()
-    except Unavailable:  # readiness tells of a store that is away
+    except Unavailable:
         return ""
 
 
