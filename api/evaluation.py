@@ -132,7 +132,7 @@ def evaluate(
         return result
     return probe(
         result, probes, backends=models, tasks=own, judge=judge, budget=budget, device=device, workers=workers,
-        overwrite=overwrite, progress=progress,
+        codec_weights=weights, overwrite=overwrite, progress=progress,
     )  # fmt: skip
 
 
@@ -147,6 +147,7 @@ def probe(
     budget: float | None = None,
     device: Device = "auto",
     workers: int | None = None,
+    codec_weights: Place | None = None,
     overwrite: bool = False,
     progress: bool = True,
 ) -> Result:
@@ -154,7 +155,8 @@ def probe(
 
     ``backends`` names models in place of the defaults, ``tasks`` files or folders of understanding tasks of one's own;
     without ``applications`` these are what is run. ``judge`` is the configuration of the model that reads answers of
-    judged tasks, ``budget`` the money that servers may cost in this call, which then ends and can be resumed. Raises
+    judged tasks, ``budget`` the money that servers may cost in this call, which then ends and can be resumed;
+    ``codec_weights`` are those that the codec was run with, for what it answers itself (``"tokens"``). Raises
     ApplicationError for names, labels and models that are missing, before any work, and PipelineError for a result of
     submission files, which hold no sound.
     """
@@ -166,6 +168,7 @@ def probe(
         probe_runs(
             runs, applications=names, backends=_names(backends) or (), tasks=[Path(each) for each in _several(tasks)],
             judge=judge, budget=check_budget(budget), device=device, overwrite=overwrite, progress=bar, executor=pool,
+            codec_weights=None if codec_weights is None else str(codec_weights),
         )  # fmt: skip
     return Result(combine(map(load_results, runs)), result.homes, evaluate)
 

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SerializerFunctionWra
 
 from codec_superb.applications.task_definitions.messages import Message, Part, Prompt, Role
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 DEFAULT = "default"
 """Family whose prompt serves chats without one of their own."""
@@ -93,7 +93,7 @@ class PromptDefinition(Record):
 class TaskFile(Record):
     """One task as its file has it."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Annotated[Literal[1], WHOLE] = 1
     """Of this form."""
     task: Name
     """Unique; the probe's key is ``und_<task>``."""

@@ -8,13 +8,13 @@ tokens multiply to that of the clip.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.errors import UnknownApplication
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 EMPTY = -1
 """In a grid: no token of this codebook at this step."""
@@ -29,7 +29,7 @@ class Pattern(Record):
     """Name."""
     interleaved: bool
     """Whether each frame takes as many steps as there are codebooks; otherwise one."""
-    delay: Literal[0, 1]
+    delay: Annotated[Literal[0, 1], WHOLE]
     """Steps by which a codebook comes later than the one before."""
     depth: bool
     """Whether tokens of a step are predicted one after the other, each knowing those before."""

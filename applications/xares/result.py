@@ -13,7 +13,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from codec_superb.applications.xares.configuration import LARGEST_SEED, configurations, tracks
 from codec_superb.metrics.results import Score
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 SCHEMA_VERSION: Literal[1] = 1
 MATCHED, REFERENCES, SHUFFLED = "matched ", "references", "shuffled labels"
@@ -108,7 +108,7 @@ class TrainedDecoder(Record):
 class XaresResult(Record):
     """One encoder on one track."""
 
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Annotated[Literal[1], WHOLE] = SCHEMA_VERSION
     encoder: Name
     encoder_sha256: Digest
     codec: Heard | None = None
@@ -136,10 +136,11 @@ class XaresResult(Record):
         seeds = [each.seed for each in self.decoders]
         if len(set(seeds)) < len(seeds):
             raise ValueError("expected each seed once among the decoders")
-        places = [(of.figure, of.dataset, of.codec, of.decoding) for of in self.figures]
-        if twice := next((of for of, place in zip(self.figures, places, strict=True) if places.count(place) > 1), None):
-            raise ValueError(f"{twice.where}: expected each figure once, got it twice")
+        seen: set[tuple[str, ...]] = set()
         for of in self.figures:
+            if (place := (of.figure, of.dataset, of.codec, of.decoding)) in seen:
+                raise ValueError(f"{of.where}: expected each figure once, got it twice")
+            seen.add(place)
             if others := sorted(of.by_seed.keys() - set(seeds)):
                 raise ValueError(f"{of.where}: expected seeds of its decoders, got {others[0]}")
         return self

@@ -46,6 +46,8 @@ class Training:
     """Digest of the encoder."""
     mode: str = "references"
     """What it is trained on: ``references``, ``matched CODEC`` or ``shuffled labels``."""
+    bf16: bool = False
+    """Whether it is trained in bfloat16, on a graphics card."""
 
     def __post_init__(self) -> None:
         """Refuse a seed that a record of the result cannot carry. Raises ApplicationError."""
@@ -76,6 +78,7 @@ class Training:
             "encoder_sha256": self.encoder, "language_model": self.language.name,
             "language_model_sha256": self.language.sha256, "configuration": self.configuration.model_dump(mode="json"),
             "data_sha256": data_sha256(self.examples, self.weights),
+            **({"bf16": True} if self.bf16 else {}),  # the keys of others stay what they were
         }  # fmt: skip
 
     @property
@@ -116,14 +119,12 @@ def facts_of(folder: Path) -> dict[str, Any]:
     return loop.facts_in(folder, FINISHED, "decoder")
 
 
-def train(
-    training: Training, frames: FramesStore, on_step: OnStep | None = None, *, device: str = "cpu", bf16: bool = False
-) -> None:
+def train(training: Training, frames: FramesStore, on_step: OnStep | None = None, *, device: str = "cpu") -> None:
     """Train the decoder unless that is done; errors as those of the loop.
 
     Raises ApplicationError where fewer than half of the training sounds have frames.
     """
-    loop.train(_Job(training, frames), on_step, device=device, bf16=bf16)
+    loop.train(_Job(training, frames), on_step, device=device, bf16=training.bf16)
 
 
 class _Sounds:

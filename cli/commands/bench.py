@@ -155,7 +155,8 @@ def command(
                 probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
                     probed, applications=applications, backends=backend or (), tasks=tasks or (), codecs=codecs,
-                    judge=judge, budget=budget, device=device, overwrite=overwrite, progress=progress, executor=pool,
+                    codec_weights=weights, judge=judge, budget=budget, device=device, overwrite=overwrite,
+                    progress=progress, executor=pool,
                 )  # fmt: skip
     print_failures(outcomes)
     page = report or out / "report.html"

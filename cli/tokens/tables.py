@@ -43,10 +43,11 @@ def tokens_of(
     progress: Progress,
 ) -> list[Shown]:
     """Return what there is to say of each codec's tokens on a dataset. Raises what opening and coding them raises."""
+    codecs = list(dict.fromkeys(codecs))  # named twice, shown once
     cards = [card_of(name) for name in codecs]
     refuse_device(device, cards)
     check_options_apply(options, cards)
-    make_ready(list(codecs), options, device, progress)
+    make_ready(codecs, options, device, progress)
     configured = [configure(name, options) for name in codecs]
     for own, _ in configured:
         refuse_bytes(own)  # before the first codec has worked

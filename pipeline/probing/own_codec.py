@@ -33,6 +33,8 @@ class OwnCodecs:
     """Probes that were asked for."""
     plans: dict[str, tuple[BackendPlan, ...]] = field(default_factory=dict)
     """By the identity of the card; none of an unavailable codec."""
+    weights: Path | None = None
+    """Where those of the codecs are, in place of those that their cards name."""
 
     def of(self, info: RunInfo) -> tuple[BackendPlan, ...]:
         """Return the plans for a run."""
@@ -52,7 +54,7 @@ def prepare_own(
     Raises ApplicationError where something else was asked of none of the runs and all are unavailable.
     """
     mine = [choice for choice in choices if is_own(choice)]
-    own = OwnCodecs(tuple(choice.probe for choice in mine))
+    own = OwnCodecs(tuple(choice.probe for choice in mine), weights=weights)
     files = {registry.card(name).name: name for name in codecs if mine and is_file_name(name)}
     reasons: dict[str, str] = {}
     for card in {_identity(info.card): info.card for info in infos}.values() if mine else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -100,6 +100,7 @@ def probe(
     backends: Sequence[str] = (),
     tasks: Sequence[Path] = (),
     codecs: Sequence[str] = (),
+    codec_weights: str | None = None,
     weights: Path | None = None,
     device: Device = "auto",
     workers: int | None = None,
@@ -116,7 +117,8 @@ def probe(
     Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
     ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
     ``tasks`` are files or folders of tasks of one's own, which names of ``applications`` may mean.
-    ``codecs`` are those that the runs were made with, as they were named: probes of a run's own codec find its file.
+    ``codecs`` are those that the runs were made with, as they were named: probes of a run's own codec find its file;
+    ``codec_weights`` are those that these codecs had, by default those in ``weights``.
     ``judge`` names the configuration of the model that reads the answers of judged tasks.
     ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
@@ -134,7 +136,8 @@ def probe(
     here = with_clips(groups, choices)
     asked = prepare_all([choice for choice in here if not is_own(choice)], weights)
     progress = progress or SilentProgress()
-    own = prepare_own(here, [folder.info() for folder in folders], weights, progress, codecs)
+    codecs_weights = weights if codec_weights is None else Path(codec_weights)
+    own = prepare_own(here, [folder.info() for folder in folders], codecs_weights, progress, codecs)
     terms = Terms(secrets.token_hex(8), overwrite, budget)
     reader = judge_of([choice.probe for choice in here], judge, weights, progress, terms)
     outcomes: dict[Path, RunOutcome] = {}
@@ -163,7 +166,7 @@ def _probe_group(
             for of_codec, its in _by_codec(stores, own):
                 for plan in of_codec:
                     if (mine := plan.only(group.probes)) is not None:
-                        _ask([mine], group, its, call)
+                        _ask([mine], group, its, replace(call, weights=own.weights))
             if group.runs.shard is not None:
                 return [note_predicted(store, request) for store in stores]
         except OSError as error:

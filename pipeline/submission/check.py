@@ -23,6 +23,7 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.errors import ClipTableError, PipelineError, SubmissionError
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
+from codec_superb.pipeline.submission.check_card import check_card
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
 from codec_superb.pipeline.submission.check_origin import check_origin
 from codec_superb.pipeline.submission.check_pairs import check_pairs
@@ -172,7 +173,7 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_metrics(submission, findings)
     check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
-    _check_operations(submission, rows, findings)
+    check_card(submission, rows, findings)
     check_probes(rows, submission, findings, opened.pairs)
     sound = check_pairs(rows, opened.pairs, findings)
     sound &= check_magnitudes(rows, findings)
@@ -205,19 +206,6 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
     for name, (want, got) in expected.items():
         if want != got:
             findings.add(f"{SUBMISSION_NAME}: {name}", want, got, "the file was changed after packing: pack again")
-
-
-def _check_operations(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
-    """Expect operations of a neural codec alone, counted on a clip that has a resynthesis."""
-    coded = {(row.dataset, row.clip) for row in rows if row.status == "ok"}
-    for number, dataset in enumerate(submission.datasets):
-        found, where = dataset.operations, f"{SUBMISSION_NAME}: datasets.{number}.operations"
-        if found is None:
-            continue
-        if submission.codec.kind != "neural":
-            findings.add(where, f"none of a {submission.codec.kind} codec", found.backend, _PACK)
-        if (dataset.name, found.clip) not in coded:
-            findings.add(f"{where}.clip", "a clip that has a resynthesis", found.clip, _PACK)
 
 
 def _check_condition(submission: Submission, findings: Findings) -> None:

@@ -21,7 +21,7 @@ from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Moment, N
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.tables import strict_json
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"
@@ -98,9 +98,9 @@ class Bootstrap(Record):
 
     method: Literal["cluster-jackknife-2", "cluster-jackknife-1", "expanded-percentile-1"] = METHOD
     """Kind of interval; those of a file of an earlier kind are computed anew and not compared."""
-    seed: Literal[0] = SEED
+    seed: Annotated[Literal[0], WHOLE] = SEED
     """Seed of the resampling behind ranks and comparisons."""
-    replicates: Literal[1000] = REPLICATES
+    replicates: Annotated[Literal[1000], WHOLE] = REPLICATES
     """Resamples of the clusters of clips there."""
 
 
@@ -130,7 +130,7 @@ class Sample(Record):
 class Submission(Record):
     """Contents of ``submission.json``."""
 
-    format: Literal[1, 2] = 1
+    format: Annotated[Literal[1, 2], WHOLE] = 1
     """Version of this schema: 2 where ``vectors.parquet`` is there, which a program of version 1 cannot read."""
     kind: Literal["named", "custom"]
     """``named``: datasets of the benchmark. ``custom``: any others (own folders, own manifests), never ranked."""

@@ -18,7 +18,7 @@ from codec_superb.pipeline.errors import PipelineError, SubmissionError
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.verification.keys import fingerprint_of, public_key_of, signature_is_valid
 from codec_superb.pipeline.verification.statement import Hex64, Statement
-from codec_superb.record import Record
+from codec_superb.record import WHOLE, Record
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -36,7 +36,7 @@ class AttestationError(PipelineError):
 class Attestation(Record):
     """A file that anyone can check offline."""
 
-    format: Literal[1] = 1
+    format: Annotated[Literal[1], WHOLE] = 1
     statement: Statement
     fingerprint: Hex64
     """SHA-256 of the 32 bytes of the public key that signed it."""

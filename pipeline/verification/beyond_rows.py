@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -113,15 +114,18 @@ def compare_samples(
     submitted: Mapping[str, ClipRow],
     found: Mapping[str, ClipRow],
     run: RunFolder,
+    *,
+    rounds: bool,
 ) -> tuple[Difference, ...]:
     """Return the listening samples of one dataset that are not the sound of the codec that ran here.
 
     ``submitted`` and ``found`` are rows by clip, the latter those of ``run``; a clip that failed here, or has no row,
     says nothing.
-    Of the same sound a sample is as far from it as the coder of samples takes it, of another one its levels are
-    compared.
+    Of the same sound a sample is as far from it as the coder of samples takes it. Of another one its levels are
+    compared, and, of a codec that ``rounds``, the median of that distance: rounding leaves most samples where they are,
+    and the sound of another codec, however similar, is elsewhere in all of them.
     """
-    differences = []
+    differences, distances = [], []
     for sample in samples:
         row = found.get(sample.clip)
         if row is None or row.resynthesis_sha256 is None:
@@ -133,11 +137,19 @@ def compare_samples(
         if apart > limit:
             name = f"listening sample of {sample.clip}, {'errors of its coder' if same else 'dB of level'}"[:200]
             differences.append(Difference(quantity=name, submitted=apart, found=float(same), allowed=limit))
+        if rounds and not same:
+            distances.append(_by_error(audio, decoded(members[sample.resynthesis])))
+    limit = CODER_ERRORS if len(distances) >= SEVERAL else ERRORS_OF_FEW
+    if distances and (middle := median(distances)) > limit:
+        name = "listening samples, errors of their coder, median"
+        differences.append(Difference(quantity=name, submitted=middle, found=1.0, allowed=limit))
     return tuple(differences)
 
 
 CODER_ERRORS = 2.0
 """Error of a sample, in errors that the coder of samples makes here: other versions of it make others of that size."""
+SEVERAL, ERRORS_OF_FEW = 4, 4.0
+"""Samples of whose errors the median is taken; of fewer one may be that of a decision which rounding turned."""
 
 
 def _by_error(audio: tuple[Sound, int], heard: Sound) -> float:

@@ -206,7 +206,8 @@ def _dataset(
     samples = [sample for sample in opened.submission.samples if sample.dataset == name]
     differences = (
         *drifts([*(of.changes for of in compared), *pairs.changes]), *pairs.differences,
-        *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run),
+        *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run,
+                         rounds=not is_deterministic(opened.submission.codec)),
     )  # fmt: skip
     return DatasetVerdict(
         name=name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=differences[:DIFFERENCES],

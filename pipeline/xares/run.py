@@ -86,8 +86,8 @@ def train_all(
     found = []
     for seed in asked.seeds:
         of = labels_shuffled(examples, seed) if asked.shuffled else examples
-        training = Training(asked.track, configuration, language, of, seed, encoder_digest(model), mode)
-        train(training, store, on_step(training), device=asked.device, bf16=asked.bf16)
+        training = Training(asked.track, configuration, language, of, seed, encoder_digest(model), mode, asked.bf16)
+        train(training, store, on_step(training), device=asked.device)
         found.append(training)
     store.close()
     return found

@@ -8,6 +8,7 @@ at once where that is quicker.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +27,7 @@ from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
+from codec_superb.web.figures.layout import Figure
 
 LIMIT = 64_000_000
 """Bytes of answers that are kept."""
@@ -42,6 +44,11 @@ class UnsentAnswer:
     media_type: str
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Such as Content-Disposition."""
+
+
+def figure_answer(figure: Figure) -> UnsentAnswer:
+    """Answer with a figure as strict JSON."""
+    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -14,7 +13,7 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached, figure_answer
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import UnknownChoice
@@ -87,11 +86,7 @@ async def data(request: Request, chart: ChartName, state: State) -> Response:
 @router.get("/api/v1/charts/{chart}", tags=["charts"], responses={200: {"model": FigureAnswer}})
 async def figure(request: Request, chart: ChartName, state: State) -> Response:
     """Draw a chart as a Plotly figure."""
-    return await _answer(request, state.only(chart), lambda drawn: UnsentAnswer(_json(drawn), JSON))
-
-
-def _json(drawn: DrawnChart) -> str:
-    return json.dumps(drawn.figure, allow_nan=False, separators=(",", ":"))
+    return await _answer(request, state.only(chart), lambda drawn: figure_answer(drawn.figure))
 
 
 async def _answer(request: Request, state: ChartState, make: Callable[[DrawnChart], UnsentAnswer]) -> Response:

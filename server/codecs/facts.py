@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from codec_superb.applications.tokens.costs import SIZES, USUAL, cost
 from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
+from codec_superb.server.names import catalogue
 from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
 
@@ -26,13 +27,20 @@ def summary(card: Card) -> str:
     """Say in one sentence what the codec is."""
     rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
     kind = "Codec" if card.kind == NOT_STATED else f"{card.kind.capitalize()} codec"
-    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED)]
+    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED, "none")]
     return f"{kind}{rate} that {_hertz(card)}." + (f" {', '.join(known)}." if known else "")
 
 
 def card_facts(card: Card) -> list[Fact]:
     """Describe every field of the card."""
     return [*_identity(card), *_signal(card), *_rate(card), *_origin(card)]
+
+
+def said_by(card: Card, sender: str) -> str:
+    """Say on whose word a card rests."""
+    if card.name in catalogue.cards():
+        return "As the catalogue of this program has it; version, weights and settings are those of the run."
+    return f"In the words of {sender}: size, latency, year and frame rate are declared; nobody here measured them."
 
 
 def _identity(card: Card) -> list[Fact]:

@@ -198,6 +198,7 @@ def view_of(
             submission.sender, submission.complete,
         ),
         card=facts.card_facts(card),
+        card_by=facts.said_by(card, submission.sender),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
         private=private,
         conditions=categories_of(submissions.under_conditions(session, card.name), [submission]),

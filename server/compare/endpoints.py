@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -10,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
-from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
@@ -85,8 +84,7 @@ def _figure(request: Request, names: list[str], metric: str) -> UnsentAnswer:
     if metric not in {quantity.key for quantity in choices}:
         raise NotFound(f"no difference by {metric!r}; there are {', '.join(quantity.key for quantity in choices)}")
     quantity = compare_page.default_choice(metric, choices)
-    figure = forest_chart(compare_page.forest_rows(found, metric), quantity, found.codecs[0].title)
-    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
+    return figure_answer(forest_chart(compare_page.forest_rows(found, metric), quantity, found.codecs[0].title))
 
 
 def _page(request: Request, names: list[str], metric: str) -> UnsentAnswer:

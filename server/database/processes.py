@@ -50,6 +50,8 @@ class RunningProcess(Base):
     """The newest schema that it knows."""
     key: Mapped[str] = mapped_column(String(64))
     """Keyed hash of nothing under its secret key: equal for processes whose sessions each other accepts."""
+    files: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    """Identity of the folder or store that it sees; '' of an older program."""
     started: Mapped[datetime] = mapped_column(default=now)
     seen: Mapped[datetime] = mapped_column(default=now)
 
@@ -66,7 +68,11 @@ class CheckJob(Base):
     """Keyed hash of the token or address that it counts for."""
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
     """Account of the token; None without one."""
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("tokens.id"))
+    """The token, which may be revoked meanwhile; None without one, and of an older program."""
     file_sha256: Mapped[str] = mapped_column(String(64))
+    files: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    """Identity of the folder or store in which it waits: whoever sees another one leaves it; '' of an older program."""
     state: Mapped[str] = mapped_column(String(16), default="queued")
     attempts: Mapped[int] = mapped_column(default=0)
     worker: Mapped[str] = mapped_column(String(32), default="")

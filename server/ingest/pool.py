@@ -22,7 +22,7 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, store
-from codec_superb.server.operations.heartbeat import Heartbeat
+from codec_superb.server.operations.heartbeat import Heartbeat, files_of
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import Meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
@@ -94,7 +94,8 @@ class Pool:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
-            job = self._within(lambda session: queue.claim(session, self._heartbeat.id))
+            self._heartbeat.files = self._heartbeat.files or files_of(self._settings)
+            job = self._within(lambda session: queue.claim(session, self._heartbeat.id, self._heartbeat.files))
             if job is None:
                 self._files_wait.acquire(timeout=POLL_SECONDS)
             else:
@@ -174,7 +175,9 @@ class Pool:
 
 def _caller(session: Session, job: CheckJob) -> Identity:
     account = None if job.account_id is None else session.get_one(Account, job.account_id)
-    return Identity(None, ANONYMOUS) if account is None else Identity(account.id, account.name)
+    if account is None:
+        return Identity(None, ANONYMOUS)
+    return Identity(account.id, account.name, token_id=job.token_id)
 
 
 @contextmanager

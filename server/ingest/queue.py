@@ -30,16 +30,22 @@ _GIVEN_UP = {
 }  # fmt: skip
 
 
-def enqueue(session: Session, identity: str, *, sender: str, account_id: int | None, sha256: str) -> None:
+def enqueue(
+    session: Session, identity: str, *, sender: str, account_id: int | None, sha256: str,
+    token_id: int | None = None, files: str = "",
+) -> None:  # fmt: skip
     """Queue a file that has been received under the name ``identity``."""
     session.execute(delete(CheckJob).where(CheckJob.state == "done", CheckJob.created < func.now() - _KEPT))
     session.add(
-        CheckJob(id=identity, sender=sender, account_id=account_id, file_sha256=sha256, created=func.now(), outcome={})
-    )
+        CheckJob(
+            id=identity, sender=sender, account_id=account_id, token_id=token_id, file_sha256=sha256,
+            files=files, created=func.now(), outcome={},
+        )
+    )  # fmt: skip
 
 
-def claim(session: Session, worker: str) -> CheckJob | None:
-    """Give the process ``worker`` a file to check; None where none waits.
+def claim(session: Session, worker: str, files: str = "") -> CheckJob | None:
+    """Give the process ``worker``, which sees ``files``, one to check; None where none waits.
 
     The oldest of the sender of whom the fewest were taken within :data:`SHARED`. A sender's files leave one of several
     places to others. What silent processes had is put back first, or given up after the last attempt.
@@ -54,7 +60,7 @@ def claim(session: Session, worker: str) -> CheckJob | None:
     running = select(func.count()).where(other.sender == CheckJob.sender, other.state == "running").scalar_subquery()
     waiting = (
         select(CheckJob)
-        .where(CheckJob.state == "queued", running < max(1, places(session) - 1))
+        .where(CheckJob.state == "queued", CheckJob.files.in_(("", files)), running < max(1, places(session) - 1))
         .order_by(taken, CheckJob.created, CheckJob.id)
         .limit(1)
         # of two processes at once each takes another
@@ -132,8 +138,8 @@ def submission_of(job: CheckJob) -> tuple[str, bool]:
 
 _KINDS: dict[int, type[errors.ServerError]] = {
     kind.status: kind
-    for kind in (errors.BadRequest, errors.Forbidden, errors.Conflict, errors.TooLarge, errors.Refused,
-                 errors.TooManyRequests, errors.Unavailable)
+    for kind in (errors.BadRequest, errors.Unauthenticated, errors.Forbidden, errors.Conflict, errors.TooLarge,
+                 errors.Refused, errors.TooManyRequests, errors.Unavailable)
 }  # fmt: skip
 
 

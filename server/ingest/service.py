@@ -26,7 +26,7 @@ from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
 from codec_superb.server.operations.meters import meters
-from codec_superb.server.people.access import Identity
+from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.limits import sender
 from codec_superb.server.people.rate_counters import count_checking
@@ -140,7 +140,8 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
     database: Database = app.state.database
     # between the two the file would look like one that its process has left behind
     with hold_off_cleaning(settings):
-        vault_of(settings).leave(upload.path)
+        vault = vault_of(settings)
+        vault.leave(upload.path)
         with database.transaction(write=True) as session:
             places = queue.places(session)
             if not places:
@@ -149,7 +150,10 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
             hashed = keyed_hash(settings, who)
             if not queue.has_room(session, hashed, known=not caller.anonymous):
                 raise busy(f"{places} that")
-            queue.enqueue(session, upload.path.name, sender=hashed, account_id=caller.account_id, sha256=upload.sha256)
+            queue.enqueue(
+                session, upload.path.name, sender=hashed, account_id=caller.account_id, sha256=upload.sha256,
+                token_id=caller.token_id, files=vault.identity(),
+            )  # fmt: skip
         upload.leave()
     app.state.files_wait.release()
 
@@ -232,7 +236,12 @@ def store(
 def _name(
     session: Session, settings: Settings, upload: Received, checked: Checked, caller: Identity, *, public: bool
 ) -> tuple[Receipt, bool]:
-    """Store all rows of a file, or find those of the same file."""
+    """Store all rows of a file, or find those of the same file.
+
+    Raises Unauthenticated where the sender's token was revoked or expired while the file was checked.
+    """
+    if caller.token_id is not None:
+        valid_token(session, caller.token_id)
     known = repository.by_hash(session, upload.sha256)
     if known is not None and not _is_taken_over(known, caller):
         return receipt(known, settings), False

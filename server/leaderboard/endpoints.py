@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.http.api_model import FigureAnswer
@@ -59,8 +58,7 @@ async def chart(request: Request) -> Response:
 
 def _chart(snapshot: Snapshot, state: BoardState) -> UnsentAnswer:
     view = select_all(snapshot, state)
-    figure = board_chart(view.rows, quantity_of(state.metric))
-    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
+    return figure_answer(board_chart(view.rows, quantity_of(state.metric)))
 
 
 @router.get(".json", responses={200: {"model": BoardAnswer}}, openapi_extra=STATE_PARAMETERS)

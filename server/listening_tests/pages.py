@@ -39,6 +39,7 @@ from codec_superb.web.site.page import PageContext, render
 
 router = APIRouter(prefix="/listening", include_in_schema=False)
 TestId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a listening test.")]
+ResumeToken = Annotated[str, Path(max_length=64)]
 _OWN = {"Cache-Control": "private, no-store"}
 _A_MONTH = 30 * 86_400
 _KEYS = "123456789"
@@ -76,16 +77,25 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
 
 
 @router.get("/{test_id}/resume/{token}")
-def resume(
-    request: Request, test_id: TestId, token: Annotated[str, Path(max_length=64)], session: ReadTransaction
-) -> Response:
-    """Go on with a test on another device or after the cookies were deleted, by the link that was shown."""
-    test = service.found(session, test_id)
-    if service.progress(session, test, token) is None:
-        raise NotFound("nobody takes this test by this link; begin anew at /listening")
-    answer = RedirectResponse(f"/listening/{test.id}/question", 303)
-    _remember(request, answer, test, token)
-    return answer
+def resume(request: Request, test_id: TestId, token: ResumeToken, session: ReadTransaction) -> Response:
+    """Go on with a test on another device or after the cookies were deleted, by the link that was shown.
+
+    Where somebody else has not finished in this browser, ask first: without the cookie they would lose their place.
+    """
+    test = _resumed(session, test_id, token)
+    stands = _progress(request, session, test)
+    if stands is None or stands.current is None or request.cookies[_cookie(test)] == token:
+        return _go_on(request, test, token)
+    return _page(request, "listening_resume.html.j2", test.title, test=test, token=token, link=_link(request, test))
+
+
+@router.post("/{test_id}/resume/{token}")
+def resume_instead(request: Request, test_id: TestId, token: ResumeToken, session: ReadTransaction) -> Response:
+    """Go on by a link in a browser in which somebody else has not finished, when the question was answered."""
+    test = _resumed(session, test_id, token)
+    if _progress(request, session, test) is None:  # also a form of another site, which comes without the cookie
+        return RedirectResponse(f"/listening/{test.id}/resume/{token}", 303)
+    return _go_on(request, test, token)
 
 
 @router.get("/{test_id}/question")
@@ -98,11 +108,9 @@ def question(request: Request, test_id: TestId, session: ReadTransaction) -> Res
     if stands.current is None:
         return _page(request, "listening_thanks.html.j2", test.title, test=test)
     service.must_be_open(test)
-    settings: Settings = request.app.state.settings
-    link = f"{settings.base_url.rstrip('/')}/listening/{test.id}/resume/{request.cookies[_cookie(test)]}"
     return _page(
-        request, "listening_question.html.j2", test.title, test=test, trial=_view(request, stands), link=link,
-        scale=SCALES.get(test.kind, ()), labels=MUSHRA_LABELS,
+        request, "listening_question.html.j2", test.title, test=test, trial=_view(request, stands),
+        link=_link(request, test), scale=SCALES.get(test.kind, ()), labels=MUSHRA_LABELS,
     )  # fmt: skip
 
 
@@ -191,6 +199,25 @@ def _visible(request: Request, session: Session, test_id: str) -> ListeningTest:
 def _progress(request: Request, session: Session, test: ListeningTest) -> service.Progress | None:
     token = request.cookies.get(_cookie(test), "")
     return service.progress(session, test, token) if token else None
+
+
+def _resumed(session: Session, test_id: str, token: str) -> ListeningTest:
+    test = service.found(session, test_id)
+    if service.progress(session, test, token) is None:
+        raise NotFound("nobody takes this test by this link; begin anew at /listening")
+    return test
+
+
+def _go_on(request: Request, test: ListeningTest, token: str) -> Response:
+    answer = RedirectResponse(f"/listening/{test.id}/question", 303)
+    _remember(request, answer, test, token)
+    return answer
+
+
+def _link(request: Request, test: ListeningTest) -> str:
+    """Return the address by which whoever takes the test in this browser goes on elsewhere."""
+    settings: Settings = request.app.state.settings
+    return f"{settings.base_url.rstrip('/')}/listening/{test.id}/resume/{request.cookies[_cookie(test)]}"
 
 
 def _remember(request: Request, answer: Response, test: ListeningTest, token: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from codec_superb.pipeline.literature.mseb import mseb_about
-from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
@@ -107,7 +106,6 @@ async def rate(
     """Draw a super task's main figure against an axis, with the original sound and the true transcripts as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        drawn = service.rate_figure(snapshot, figure, dataset, across)
-        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+        return figure_answer(service.rate_figure(snapshot, figure, dataset, across))
 
     return await cached(request, f"{figure} {across} {dataset}", make, counted=True)

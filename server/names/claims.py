@@ -32,6 +32,8 @@ from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.web.xares.rows import codec_named
 
+RESERVED = ("verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB")
+"""Words of badges and of the board: codecs are called without them, letters that look alike included."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 
@@ -39,12 +41,14 @@ _SHOWN = 200
 def check_names(session: Session, card: Card, caller: Identity) -> None:
     """Refuse names that are not the sender's to use.
 
-    Raises Refused for a card under a name of the catalogue that is not the catalogue's, Conflict for a codec's name of
+    Raises Refused for a card under a name of the catalogue that is not the catalogue's, and for words that are the
+    board's to say, Conflict for a codec's name of
     another account and for a name, title or family that looks like another one.
     """
     if card.name in catalogue.cards():
         _check_catalogue_card(card)
         return
+    _check_words(card)
     _check_owner(session, card.name, caller)
     _check_looks(session, card)
 
@@ -211,7 +215,13 @@ def _owner_of_family(session: Session, name: str, submission: Submission) -> str
         if found is None or found.owner_id == submission.account_id:
             return None
         owner = "an anonymous upload" if found.owner is None else found.owner.name
-    member = select(Submission.id).where(
+    member = (
+        select(Submission.id)
+        .join(Codec, Codec.id == Submission.codec_id)
+        # whoever ran a codec of the catalogue has asked nobody
+        .where(Codec.name.not_in(catalogue.cards()))
+    )
+    member = member.where(
         Submission.account_id == submission.account_id,
         Submission.card["family"].as_string() == name,
         Submission.status.in_(PUBLIC),
@@ -265,6 +275,25 @@ def _check_catalogue_card(card: Card) -> None:
 
 
 _OTHER_CARD = "run the catalogue's codec with the board's release of this program, or name your configuration otherwise"
+
+
+def _check_words(card: Card) -> None:
+    """Refuse a name, a title or a family with a word of the badges: who reads it would take it for the board's."""
+    found = [
+        (field, text, word)
+        for field, text in (("name", card.name), ("title", card.title), ("family", card.family))
+        for word in RESERVED
+        if skeleton(word) in skeleton(text)
+    ]
+    if found:
+        field, text, word = found[0]
+        problems = [
+            _problem(each, f"a {each} without {said!r}, which is the board's to say", given, "leave the word out")
+            for each, given, said in found
+        ]
+        raise Refused(
+            f"the {field} {text!r} says {word!r}, which is the board's to say: leave it out", problems=problems
+        )
 
 
 def _check_owner(session: Session, name: str, caller: Identity) -> None:

@@ -47,7 +47,7 @@ def readyz(request: Request, response: Response) -> dict[str, str | list[str]]:
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
     response.headers.update(_NEVER_KEPT)
-    warnings = [*request.app.state.warnings.values(), *_outdated(processes)]
+    warnings = [*request.app.state.warnings.values(), *_outdated(processes), *_blind(processes, settings)]
     return {"status": "ready"} | ({"warnings": warnings} if warnings else {})
 
 
@@ -71,14 +71,29 @@ def _problems(database: Database, settings: Settings) -> list[Problem]:
 def _together(processes: Sequence[RunningProcess], settings: Settings) -> list[Problem]:
     """Check what an upload and a login need of the processes on the same database, this one among them."""
     found = []
-    if not any(process.checks for process in processes):
-        fix = "start codec-superb check-worker, or a service with check_workers above 0"
-        found.append(_problem("checkers", "a process that checks uploads", "none that lives", fix))
+    checking, blind = _checking(processes, settings)
+    if checking == blind:
+        fix = "start codec-superb check-worker, or a service with check_workers above 0, with this service's storage"
+        got = f"{blind} that see other files" if blind else "none that lives"
+        found.append(_problem("checkers", "a process that checks uploads and sees their files", got, fix))
     serving = [process.key for process in processes if process.serves]
     if serving and serving[0] != keyed_hash(settings, PROCESS):
         fix = "give all processes the same secret_key; logins at one are none at the other"
         found.append(_problem("secret_key", "that of the processes that run already", "another", fix))
     return found
+
+
+def _checking(processes: Sequence[RunningProcess], settings: Settings) -> tuple[int, int]:
+    """Count the processes that check, and those of them that see another folder or store than this service."""
+    seen = [process.files for process in processes if process.checks]
+    return len(seen), sum(files not in {"", vault_of(settings).identity()} for files in seen)
+
+
+def _blind(processes: Sequence[RunningProcess], settings: Settings) -> list[str]:
+    """Say that processes take no file of this service."""
+    checking, blind = _checking(processes, settings)
+    told = f"{blind} of {checking} processes that check see other files than this service, and take none of its uploads"
+    return [f"{told}: give them its storage folder, or its vault"] if blind else []
 
 
 def _outdated(processes: Sequence[RunningProcess]) -> list[str]:

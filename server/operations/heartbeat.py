@@ -17,9 +17,11 @@ from codec_superb import __version__
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import vault_of
 
 _LOG = get_logger(__name__)
 PROCESS = "codec-superb process"
@@ -39,6 +41,8 @@ class Heartbeat:
         self.id = uuid4().hex
         # a connection of its own: behind requests that hold all of the service's for 20 seconds, it would count as dead
         self._database = Database(settings.database_url)
+        self.files = files_of(settings)
+        """What it sees; '' until a store that was away answers."""
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:200]
         self._facts = {
             "name": self.name, "serves": serves, "checks": checks,
@@ -68,9 +72,13 @@ class Heartbeat:
 
     def _beat(self) -> None:
         with self._database.transaction(write=True) as session:
-            moved = session.execute(update(RunningProcess).where(RunningProcess.id == self.id).values(seen=func.now()))
+            moved = session.execute(
+                update(RunningProcess).where(RunningProcess.id == self.id).values(seen=func.now(), files=self.files)
+            )
             if not moved.rowcount:  # type: ignore[attr-defined]  # of a cursor
-                session.add(RunningProcess(id=self.id, seen=func.now(), started=func.now(), **self._facts))
+                session.add(
+                    RunningProcess(id=self.id, seen=func.now(), started=func.now(), files=self.files, **self._facts)
+                )
 
     def _beat_on(self) -> None:
         while not self._stopped.wait(BEAT_SECONDS):
@@ -78,6 +86,14 @@ class Heartbeat:
                 self._beat()
             except SQLAlchemyError as error:  # a database that is away for a moment
                 _LOG.warning("heartbeat.silent", error=type(error).__name__)
+
+
+def files_of(settings: Settings) -> str:
+    """Return the identity of the folder or store of files; '' of one that does not answer, of which readiness tells."""
+    try:
+        return vault_of(settings).identity()
+    except Unavailable:
+        return ""
 
 
 def living(session: Session) -> Sequence[RunningProcess]:

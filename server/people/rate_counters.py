@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 import time
+from collections.abc import Iterator
 from typing import Literal, cast
 
 from fastapi import Request
@@ -31,6 +33,11 @@ Kind = Literal["uploads", "computations", "wrong tokens", "listeners"]
 _NETWORK_OF_A_CLIENT = 64
 """Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
 it."""
+_NETWORK_OF_A_SITE = 48
+"""Prefix length of what one site may have (RFC 6177): 65,536 subnets, each of which could be a client."""
+CLIENTS_OF_A_SITE = 16
+"""Times the limit of one client that all clients of a site have together."""
+_IPV6_CLIENT = re.compile(rf"[0-9a-f:]+/{_NETWORK_OF_A_CLIENT}")
 
 
 def make_limiter(settings: Settings) -> MovingWindowRateLimiter:
@@ -51,16 +58,18 @@ def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> 
 
     ``times`` as much is allowed as the settings say; of listeners, for whom they say nothing, ``times`` a day.
     """
-    item = _item(request.app.state.settings, kind, times)
-    if not _limiter(request).hit(item, kind, who):
-        raise _refusal(request, item, kind, who)
+    for whom, more in _counted_as(who):
+        item = _item(request.app.state.settings, kind, times * more)
+        if not _limiter(request).hit(item, kind, whom):
+            raise _refusal(request, item, kind, whom)
 
 
 def count_checking(request: Request, who: str, seconds: float) -> None:
     """Count each ten seconds that a file took to be checked as an upload more; refuses nothing now."""
-    item = _item(request.app.state.settings, "uploads", 1)
-    for _ in range(int(seconds // SECONDS_OF_AN_UPLOAD)):
-        _limiter(request).hit(item, "uploads", who)
+    for whom, more in _counted_as(who):
+        item = _item(request.app.state.settings, "uploads", more)
+        for _ in range(int(seconds // SECONDS_OF_AN_UPLOAD)):
+            _limiter(request).hit(item, "uploads", whom)
 
 
 def count_wrong_token(request: Request, secret: str) -> None:
@@ -78,7 +87,8 @@ def count_wrong_token(request: Request, secret: str) -> None:
 def address_of(request: Request) -> str:
     """Return the client's address as a counter key, ``address …``: as given by trusted proxies, or the peer's.
 
-    An IPv6 client is represented by its /64 network, an IPv4-mapped IPv6 address by the IPv4 address.
+    An IPv6 client is represented by its /64 network, an IPv4-mapped IPv6 address by the IPv4 address. Its site is
+    counted too, under a larger limit.
     """
     host = request.client.host if request.client else "unknown"
     try:
@@ -91,6 +101,14 @@ def address_of(request: Request) -> str:
     if address.ipv4_mapped is not None:
         return f"address {address.ipv4_mapped}"
     return f"address {ipaddress.ip_network((int(address), _NETWORK_OF_A_CLIENT), strict=False)}"
+
+
+def _counted_as(who: str) -> Iterator[tuple[str, int]]:
+    """Yield what somebody is counted as, and how many times the limit of one client that has: an IPv6 site too."""
+    yield who, 1
+    if client := _IPV6_CLIENT.search(who):
+        site = ipaddress.IPv6Network(client[0]).supernet(new_prefix=_NETWORK_OF_A_SITE)
+        yield who.replace(client[0], str(site)), CLIENTS_OF_A_SITE
 
 
 def _refusal(request: Request, item: RateLimitItem, kind: Kind, who: str) -> TooManyRequests:

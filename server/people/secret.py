@@ -27,7 +27,7 @@ def secret_key(settings: Settings) -> str:
         return settings.secret_key
     file = settings.storage / FILE
     if not file.exists():
-        _make(file)
+        make_secret(file)
     key = file.read_text("ascii").strip()
     if len(key) < _SHORTEST:
         raise ValueError(
@@ -56,10 +56,10 @@ def keyed_hash(settings: Settings, text: str) -> str:
     return hmac.digest(secret_key(settings).encode(), text.encode(), sha256).hex()
 
 
-def _make(file: Path) -> None:
-    """Write a new key, readable by this user only; a key that another process wrote concurrently is kept."""
+def make_secret(file: Path) -> None:
+    """Write a new secret, readable by this user only; one that another process wrote concurrently is kept."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{FILE}-", dir=file.parent)  # with mode 0600
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)  # with mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as out:
             out.write(secrets.token_urlsafe(48) + "\n")

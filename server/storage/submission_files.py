@@ -61,7 +61,8 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
     """Remove aborted uploads and files without a submission; return their number.
 
     An upload is aborted where nobody holds the lock of its file and no check of it is queued. ``older_than`` is the age
-    in seconds of files without a submission, by default the longest duration of a check. Nothing is removed while
+    in seconds of files without a submission, and of those left in an object store without a check, by default the
+    longest duration of a check. Nothing is removed while
     another process adds a file, or an object store does not answer.
     """
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
@@ -76,6 +77,9 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
                 _remove_abandoned(path) for path in old_files(settings.incoming, 0) if path.name not in queued
             )
             vault = vault_of(settings)
+            for name in set(vault.waiting(age)) - queued.keys():  # killed before or behind its check
+                vault.forget(settings.incoming / name)
+                removed += 1
             for name in filter(_NAME.fullmatch, vault.names(age)):
                 sha256 = name.partition(".")[0]
                 if sha256 in queued.values() or session.scalar(select(Row.id).where(Row.file_sha256 == sha256)):

@@ -21,11 +21,14 @@ from typing import Any, Protocol
 
 from codec_superb.missing_package import not_installed
 from codec_superb.server.errors import OperationError, Unavailable
+from codec_superb.server.people.secret import make_secret
 from codec_superb.server.settings import Settings
 
 WAITING = "incoming"
 """In an object store: files that wait for their check."""
 ACCEPTED = "submissions"
+IDENTITY = "files_id"
+"""Name of the file or object that tells a folder or store from another."""
 LONGEST_S = 120.0
 """Seconds of one request."""
 _LOG = logging.getLogger(__name__)
@@ -58,8 +61,17 @@ class Vault(Protocol):
     def forget(self, waiting: Path) -> None:
         """Remove a file that waited."""
 
+    def waiting(self, older_than: float) -> Iterator[str]:
+        """Yield the names of files that were left for other machines more than so many seconds ago."""
+
     def probe(self) -> None:
         """Write something. Raises Unavailable where that fails."""
+
+    def identity(self) -> str:
+        """Return what processes that see each other's uploads have in common, at most 64 characters.
+
+        Raises Unavailable where it cannot be read or drawn.
+        """
 
 
 class FolderVault:
@@ -100,8 +112,22 @@ class FolderVault:
         """Unlink it."""
         waiting.unlink(missing_ok=True)
 
+    def waiting(self, older_than: float) -> Iterator[str]:  # noqa: ARG002 - none is left elsewhere
+        """Yield none: files of ``incoming`` are known by their locks."""
+        return iter(())
+
     def probe(self) -> None:
         """Nothing: the storage folder is probed anyway."""
+
+    def identity(self) -> str:
+        """Return the content of a file, which the first process draws."""
+        file = self._folder.parent / IDENTITY
+        try:
+            if not file.exists():
+                make_secret(file)
+            return file.read_text("ascii").strip()[:64]
+        except OSError as error:
+            raise Unavailable(f"the storage folder cannot be written: {error.strerror}; try again later") from error
 
 
 class ObjectVault:
@@ -111,6 +137,7 @@ class ObjectVault:
         """Open the store. Raises OperationError for an address or a package that is missing."""
         self._store = _opened(url)
         self._copies, self._most = settings.files, settings.vault_copies
+        self._identity = ""
 
     def keep(self, path: Path, sha256: str) -> None:
         """Put it, unless it is there, and keep a copy."""
@@ -144,12 +171,7 @@ class ObjectVault:
 
     def names(self, older_than: float) -> Iterator[str]:
         """List the store."""
-        before = time.time() - older_than
-        with _answered():
-            for page in self._store.list(f"{ACCEPTED}/"):
-                for entry in page:
-                    if entry["last_modified"].timestamp() < before:
-                        yield str(entry["path"]).rsplit("/", 1)[-1]
+        return self._older(ACCEPTED, older_than)
 
     def remove(self, name: str) -> None:
         """Remove object and copy."""
@@ -171,10 +193,26 @@ class ObjectVault:
         waiting.unlink(missing_ok=True)
         self._delete(f"{WAITING}/{waiting.name}")
 
+    def waiting(self, older_than: float) -> Iterator[str]:
+        """List them; an object is there once it is whole."""
+        return self._older(WAITING, older_than)
+
     def probe(self) -> None:
         """Write an object of two bytes."""
         with _answered():
             self._store.put("ready", b"ok")
+
+    def identity(self) -> str:
+        """Return the content of an object, which the first process draws; asked for once."""
+        if self._identity:
+            return self._identity
+        from obstore.exceptions import AlreadyExistsError
+
+        with _answered():
+            with suppress(AlreadyExistsError):
+                self._store.put(IDENTITY, secrets.token_hex().encode(), mode="create", use_multipart=False)
+            self._identity = bytes(self._store.get(IDENTITY).bytes()).decode("ascii")[:64]
+        return self._identity
 
     def _get(self, key: str, target: Path, sha256: str | None = None) -> bool:
         """Bring an object into a file, whole or not at all; False where there is none. A known hash is compared."""
@@ -195,6 +233,14 @@ class ObjectVault:
         finally:
             part.unlink(missing_ok=True)
         return True
+
+    def _older(self, folder: str, seconds: float) -> Iterator[str]:
+        before = time.time() - seconds
+        with _answered():
+            for page in self._store.list(f"{folder}/"):
+                for entry in page:
+                    if entry["last_modified"].timestamp() < before:
+                        yield str(entry["path"]).rsplit("/", 1)[-1]
 
     def _delete(self, key: str) -> None:
         with _answered(), suppress(FileNotFoundError):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.http.api_model import FigureAnswer
@@ -47,8 +46,7 @@ async def rate(
     """Draw a figure of tokens against what they cost."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        drawn = service.rate_figure(snapshot, figure, "" if across == "kbps" else across, dataset)
-        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+        return figure_answer(service.rate_figure(snapshot, figure, "" if across == "kbps" else across, dataset))
 
     return await cached(request, f"{figure} {across} {dataset}", make, counted=True)
 
@@ -61,7 +59,6 @@ async def contents(
     """Draw what tokens carry: phones told against speakers told."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        drawn = service.contents_figure(snapshot, dataset)
-        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+        return figure_answer(service.contents_figure(snapshot, dataset))
 
     return await cached(request, dataset, make, counted=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
@@ -60,7 +59,6 @@ async def rate(
     """Draw a task's main figure against an axis, with the original sound and guessing as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        drawn = service.rate_figure(snapshot, figure, dataset, across)
-        return UnsentAnswer(json.dumps(drawn, allow_nan=False, separators=(",", ":")), JSON)
+        return figure_answer(service.rate_figure(snapshot, figure, dataset, across))
 
     return await cached(request, f"{figure} {across} {dataset}", make, counted=True)

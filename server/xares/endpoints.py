@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -16,13 +15,12 @@ from codec_superb.pipeline.literature.xares import (
     xares_baselines,
     xares_board,
 )
-from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.xares import schemas, service
-from codec_superb.web.figures.layout import Figure
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.xares.page import xares_page
 from codec_superb.web.xares.rows import XaresRow
@@ -90,7 +88,7 @@ async def rate(
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            return _drawn(service.rate_figure(session, snapshot, reader, figure, dataset, across))
+            return figure_answer(service.rate_figure(session, snapshot, reader, figure, dataset, across))
 
     return await cached(request, f"{reader!r} {figure} {across} {dataset}", make, counted=True)
 
@@ -101,7 +99,7 @@ async def heat(request: Request, reader: ReaderTitle) -> Response:
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            return _drawn(service.heat_figure(session, snapshot, reader))
+            return figure_answer(service.heat_figure(session, snapshot, reader))
 
     return await cached(request, repr(reader), make, counted=True)
 
@@ -111,7 +109,7 @@ async def published_heat(
     request: Request, track: Annotated[TrackName, Query(description="A published board.")]
 ) -> Response:
     """Draw a published board as a heat map, its baselines below the teams."""
-    return await cached(request, track, lambda _: _drawn(service.published_figure(track)), counted=True)
+    return await cached(request, track, lambda _: figure_answer(service.published_figure(track)), counted=True)
 
 
 def _figure(row: XaresRow) -> schemas.XaresFigure:
@@ -129,7 +127,3 @@ def _board(track: TrackName) -> schemas.PublishedBoard:
     return schemas.PublishedBoard(
         track=track, title=about["title"], definition=about["definition"], teams=teams, baselines=xares_baselines(track)
     )
-
-
-def _drawn(figure: Figure) -> UnsentAnswer:
-    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+def _exact(value: Any) -> Any:
+    if type(value) is not int:
+        raise ValueError("expected an integer, without a point or an exponent")
+    return value
+
+
+WHOLE = BeforeValidator(_exact)
+"""Of a literal integer: pydantic takes what is equal to it too, such as 1.0 and true."""
 
 
 class Record(BaseModel):

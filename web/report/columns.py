@@ -201,7 +201,7 @@ def _cost_columns() -> list[RankingColumn]:
     )
     flops = (
         "Floating-point operations per second of audio, a multiply-add being two: products, convolutions, recurrent "
-        "layers and attention, counted on one clip. Not defined for classical codecs."
+        "layers and attention, counted on one clip by whoever made the run. Not defined for classical codecs."
     )
     clipped = "Samples of the resynthesis beyond full scale."
     return [

@@ -169,6 +169,9 @@ def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, 
     resynthesise(["mimi_8cb", "opus_12k"], [str(data)], out=out, options=options, limit=2, executor=pool)
     outcomes = probe([out], applications=["tokens"], weights=folder, executor=pool)
     assert {of.codec: of.probes["tokens_rate"].ok for of in outcomes} == {"mimi_8cb": 2, "opus_12k": 0}
+    (again,) = probe([out / "mimi_8cb"], applications=["tokens.rate"], codec_weights=str(folder), overwrite=True,
+                     executor=pool)  # fmt: skip
+    assert again.probes["tokens_rate"].ok == 2  # as bench names them, and no folder of other models is
     info = RunFolder(out / "mimi_8cb" / "data").info()
     assert [of.random for of in info.probes.values()] == [True, True]
     score([out / "mimi_8cb"], metrics=["stft"], executor=pool)

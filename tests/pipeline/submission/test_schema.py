@@ -107,3 +107,13 @@ def test_a_document_names_the_dataset_but_not_where_it_lies(document: dict[str, 
     assert not {"location", "category"} & set(dataset)
     assert dataset["manifest_hash"] == sha("mini")
     assert sorted(document["metrics"]) == sorted(KEYS)
+
+
+def test_an_equal_number_is_no_literal_integer(document: dict[str, Any]) -> None:
+    """1.0, 1e0, true and "1" are refused where the schema has 1: other readers would tell them apart."""
+    whole = json.dumps(document)
+    for name, value in (("format", "1"), ("seed", "0"), ("replicates", "1000")):
+        assert whole.count(f'"{name}": {value}') == 1
+        for other in (f"{value}.0", f"{value}e0", "true" if value == "1" else "false", f'"{value}"'):
+            with pytest.raises(ValidationError, match=name):
+                Submission.model_validate_json(whole.replace(f'"{name}": {value}', f'"{name}": {other}'), strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from support.pipeline.submissions import reseal
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
 
 from codec_superb.applications.table import PROBES
+from codec_superb.base_codec.card import Isolation, Weights
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
@@ -149,6 +151,23 @@ def test_another_codec_under_the_name_cannot_be_run(
         outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other"), pool)
     with pytest.raises(CannotRun, match=f"expected the codec {CODEC}"):
         outcome(packed(run, tmp_path / "out.zip"), Rerun(tmp_path / "other", codec="opus_12k"), pool)
+
+
+def test_what_a_card_names_is_never_run(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """Of a codec that is here the card here counts: a submitted lock, guest and weights are neither opened nor run."""
+    evil, trace = tmp_path / "guest.py", tmp_path / "it ran"
+    evil.write_text(f"open({str(trace)!r}, 'w')\n")
+    named = {
+        "isolation": Isolation(lock=str(evil), guest=str(evil)), "requirements": (str(evil),),
+        "weights": Weights(source=str(evil)),
+    }  # fmt: skip
+    own = run.info()
+    copy = RunFolder(tmp_path / "voices")
+    copy.write_info(own.model_copy(update={"card": own.card.model_copy(update=named)}))
+    copy.write_rows(run.rows(), list(own.metrics))
+    with suppress(CannotRun):  # that the weights are others is told
+        outcome(packed(copy, tmp_path / "named.zip"), again, pool)
+    assert not trace.exists()
 
 
 def test_a_file_names_no_code_to_run() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -13,12 +15,14 @@ from starlette.testclient import TestClient
 from support.pipeline.runs import speech_folder
 from support.pipeline.stats import draw_rows, failed
 from support.server.ingest import UPLOADS, ZIP, Service, categories, drawn, make_file, running
+from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.server.database.models import Account, AuditEntry, Codec, Result, Revision, Submission, Token
+from codec_superb.server.people.tokens import revoke
 from codec_superb.server.settings import Settings
 
 
@@ -222,6 +226,28 @@ class TestTokens:
         """A token for something else is 403."""
         header = service.account("meter", ("metrics",))
         assert service.client.post(UPLOADS, content=b"x", headers=ZIP | header).status_code == 403
+
+
+def test_a_token_that_is_revoked_while_its_file_is_checked(service: Service) -> None:
+    """The file is refused and nothing of it is stored: it came by a token that nobody may use any more."""
+    before = service.stored()
+    assert service.send(b"no zip").status_code == 422  # the process that checks has begun
+    group = service.client.app.state.checker.pid  # type: ignore[attr-defined]  # of a TestClient
+    with ThreadPoolExecutor(1) as pool:
+        service.account("once a sender")
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            sent = pool.submit(service.send, drawn("revoked_16k", seed=8), account="once a sender")
+            wait_for(lambda: any(service.settings.incoming.iterdir()), "the token was not looked at")
+            with service.database.transaction(write=True) as session:
+                token = select(Token.id).join(Account).where(Account.name == "once a sender")
+                revoke(session, str(session.scalars(token).one()), actor="mod")
+        finally:
+            os.killpg(group, signal.SIGCONT)
+        refused = sent.result(PATIENCE_S)
+    assert (refused.status_code, "revoked" in refused.json()["detail"]) == (401, True)
+    assert service.stored() == before
+    assert list(service.settings.incoming.iterdir()) == []
 
 
 class TestAnonymous:

@@ -119,6 +119,28 @@ def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Data
     assert client.get(f"/listening/{test_id}/resume/{'x' * 32}").status_code == 404
 
 
+def test_a_link_asks_before_it_takes_anothers_place(client: TestClient, database: Database, test_id: str) -> None:
+    """In a browser where somebody has not finished, their cookie stays until a button is pressed; no other site can."""
+
+    def token_in(page: str) -> str:
+        found = re.search(r"/resume/([\w-]+)</code>", page)
+        assert found is not None
+        return found[1]
+
+    first = token_in(begin(client, test_id)["page"])
+    second = token_in(begin(client, test_id)["page"])
+    address, cookie = f"/listening/{test_id}/resume/{first}", f"listening-{test_id}"
+    asked = client.get(address)
+    assert (asked.status_code, "set-cookie" in asked.headers, token_in(asked.text)) == (200, False, second)
+    assert client.cookies[cookie] == second
+    assert client.get(f"/listening/{test_id}/resume/{second}", follow_redirects=False).status_code == 303
+    assert client.post(address, follow_redirects=False).headers["location"] == f"/listening/{test_id}/question"
+    assert client.cookies[cookie] == first
+    client.cookies.clear()
+    elsewhere = client.post(address, follow_redirects=False)
+    assert (elsewhere.headers["location"], "set-cookie" in elsewhere.headers) == (address, False)
+
+
 BROKEN: Sequence[dict[str, str]] = (
     {"rating-A": ""}, {"rating-A": "101"}, {"rating-A": "-1"}, {"rating-A": "1e1"}, {"rating-A": "٣"},
     {"rating-A": "9" * 5000}, {"trial": "2"}, {"trial": "0"}, {"trial": "x"}, {"trial": "9" * 5000},

@@ -64,6 +64,15 @@ class TestTitles:
         assert problem["path"] == "submission.json: codec.title"
         assert "opus_12k" in answer.json()["detail"]
 
+    def test_words_of_the_board(self, service: Service, packed: Any) -> None:
+        """No codec of an account calls itself verified or official, in whatever letters; the answer says which word."""
+        for fields in (
+            {"title": "My codec, verified by the maintainers"}, {"title": "Mine (OFFICIAL)"}, {"title": "Vеrifıed"},
+            {"family": "codec_superb"}, {"title": "M a i n t a i n e r's"}, {"codec": "self_reported_1k"},
+        ):  # fmt: skip
+            problems = service.problems(packed(**({"codec": "plain_1k"} | fields)))
+            assert all("is the board's to say" in problem["expected"] for problem in problems), fields
+
     def test_that_of_another_account(self, service: Service, packed: Any) -> None:
         """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's."""
         assert status(service, packed("wren_1k", title="Wren at 1 kbps")) == "self-reported"
@@ -115,6 +124,11 @@ class TestFamilies:
         assert (answer["status"], answer["warnings"][0]["text"][:46]) == (
             "held", "swift_1k joins the family opus of the catalogu",
         )  # fmt: skip
+
+    def test_a_codec_of_the_catalogue_is_no_permission(self, service: Service, packed: Any) -> None:
+        """Who has public results of one of its codecs still asks before another codec joins its curve."""
+        assert status(service, packed("opus_48k", **listed("opus_48k")), account="eve") == "self-reported"
+        assert status(service, packed("eve_1k", family="opus", title="Eve"), account="eve") == "held"
 
 
 class TestCatalogue:

@@ -14,6 +14,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation
+from codec_superb.server.people.rate_counters import CLIENTS_OF_A_SITE
 from codec_superb.server.settings import Settings
 
 LIMIT = 3
@@ -102,6 +103,14 @@ class TestAddresses:
             clients = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(LIMIT + 1)]
             assert statuses(client, "/api/compute", *clients) == [200] * (LIMIT + 1)
             assert statuses(client, "/api/compute", *[clients[0]] * LIMIT) == [200] * (LIMIT - 1) + [429]
+
+    def test_a_site_of_many_subnets_is_limited_as_well(self, settings: Settings) -> None:
+        """Who has an IPv6 /48 has 65,536 clients' networks, and the limit of sixteen; the site beside it is another."""
+        behind = settings.model_copy(update={"trusted_proxies": ("172.16.0.0/12",)})
+        subnets = [{"X-Forwarded-For": f"2001:db8:1:{number:x}::1"} for number in range(CLIENTS_OF_A_SITE * LIMIT + 1)]
+        with serving(behind, peer="172.20.0.3") as client:
+            found = statuses(client, "/api/compute", *subnets, {"X-Forwarded-For": "2001:db8:2::1"})
+        assert found == [200] * CLIENTS_OF_A_SITE * LIMIT + [429, 200]
 
     def test_what_a_client_puts_before_the_proxy_is_ignored(self, settings: Settings) -> None:
         """Only the last address that is no trusted proxy counts, not what the client had written before it."""

@@ -17,6 +17,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.models import CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
+from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
 from codec_superb.server.settings import Settings
@@ -51,11 +52,11 @@ def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Sett
 
 
 def objects(settings: Settings) -> list[str]:
-    """List what lies in the store, without the object of the probe."""
+    """List what lies in the store, without the objects of the probe and of its identity."""
     from obstore.store import from_url
 
     store = from_url(str(settings.vault), client_options={"allow_http": True})
-    return sorted(entry["path"] for page in store.list() for entry in page if entry["path"] != "ready")
+    return sorted(entry["path"] for page in store.list() for entry in page if "/" in entry["path"])
 
 
 def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:
@@ -118,6 +119,26 @@ def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Pa
     assert remove_orphans(small, database, older_than=-5) == 4
     database.close()
     assert objects(settings) == []
+
+
+def test_what_a_killed_process_left_to_wait_goes(settings: Settings) -> None:
+    """An old object without a check goes with its file; one that is young, or whose check is queued, stays."""
+    settings.files.mkdir(parents=True)
+    settings.incoming.mkdir()
+    database, vault = Database(settings.database_url), vault_of(settings)
+    names = ["1" * 32, "2" * 32]
+    for name in names:
+        with (settings.incoming / name).open("xb") as file:
+            file.write(b"waits")
+        vault.leave(settings.incoming / name)
+        (settings.incoming / name).unlink()  # on the machine that was killed, and is gone
+    with database.transaction(write=True) as session:
+        queue.enqueue(session, names[0], sender="a", account_id=None, sha256="0" * 64)
+    assert remove_orphans(settings, database) == 0
+    assert objects(settings) == [f"incoming/{name}" for name in names]
+    assert remove_orphans(settings, database, older_than=-5) == 1
+    assert objects(settings) == [f"incoming/{names[0]}"]
+    database.close()
 
 
 def test_a_store_that_does_not_answer(settings: Settings, s3: Any) -> None:

@@ -168,6 +168,20 @@ def test_processes_that_do_not_go_together(two: Site) -> None:
         assert "1 of 3 processes know an older schema" in two.second.get("/readyz").json()["warnings"][0]
 
 
+def test_a_checker_that_sees_other_files(two: Site, tmp_path: Path) -> None:
+    """It takes nothing that it cannot read; readiness says so, and also where nobody sees the files."""
+    other = two.settings.model_copy(update={"storage": tmp_path})
+    with TestClient(create_app(other)):
+        for client in (two.first, two.second):
+            told = client.get("/readyz").json()
+            assert "1 of 2 processes that check see other files" in told["warnings"][-1]
+        for seed in range(4):
+            assert two.send(two.second, drawn("several_7k", seed=70 + seed)).status_code == 201
+    with TestClient(create_app(other.model_copy(update={"check_workers": 0}))) as lonely:
+        (problem,) = lonely.get("/readyz").json()["problems"]
+        assert (problem["path"], problem["got"]) == ("checkers", "1 that see other files")
+
+
 def test_signs_of_life_do_not_wait_for_requests(two: Site) -> None:
     """Where requests hold every connection of the service, it lives on: nobody takes the files that it checks."""
     app: Any = two.first.app  # type: ignore[attr-defined]  # of a TestClient

@@ -13,6 +13,7 @@ _LETTERS = 60
 """Of a licence or a paper; the whole text is the cell's title."""
 _FEW = 3
 """Digits of a number."""
+_STATED = " As the card states, which of a codec that is not of the catalogue is its sender’s word."
 
 
 def card_columns() -> list[tuple[RankingColumn, Fill]]:
@@ -23,7 +24,7 @@ def card_columns() -> list[tuple[RankingColumn, Fill]]:
         _column("latency_ms", "Latency", "Algorithmic latency: the frame and the look-ahead of encoder and decoder.",
                 "ascending", "ms", _number(lambda card: card.latency_ms)),
         _column("causal", "Causal", "Whether it can run on a stream.", "descending", "", _causal),
-        _column("parameters", "Size", "Trained parameters in millions, as the card states.", "ascending", "M",
+        _column("parameters", "Size", "Trained parameters in millions.", "ascending", "M",
                 _number(lambda card: None if card.parameters is None else card.parameters / 1e6)),
         _column("year", "Year", "Year in which the standard or paper was first published.", "descending", "", _year),
         _column("licence", "Licence", "Licence of the implementation and its weights.", "ascending", "",
@@ -33,7 +34,7 @@ def card_columns() -> list[tuple[RankingColumn, Fill]]:
 
 
 def _column(key: str, label: str, text: str, best: Order, unit: str, fill: Fill) -> tuple[RankingColumn, Fill]:
-    return RankingColumn(key, label, text, best, lambda _: RankingCell(""), unit=unit), fill
+    return RankingColumn(key, label, text + _STATED, best, lambda _: RankingCell(""), unit=unit), fill
 
 
 def _number(of: Callable[[CardFacts], float | None]) -> Fill:

@@ -231,6 +231,8 @@ class CodecView:
     submission: SubmissionView | None
     """None for a codec that only published tables know."""
     card: Sequence[Fact]
+    card_by: str = ""
+    """Who says so."""
     categories: Sequence[CategoryView] = ()
     custom: Sequence[CustomRow] = ()
     heard: Sequence[CodecLine] = ()
