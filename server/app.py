@@ -53,6 +53,7 @@ from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
 from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.pages.conditions import router as conditions
 from codec_superb.server.pages.custom import router as custom
 from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
@@ -181,8 +182,8 @@ def _routes(*, local: bool) -> list[BaseRoute]:
 def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     shown = (
-        operations, board_page, pages, custom, leaderboard, private_sets, codecs, compare, listening, charts, mseb,
-        tokens, understanding, xares, ranking, snapshots,
+        operations, board_page, pages, conditions, custom, leaderboard, private_sets, codecs, compare, listening,
+        charts, mseb, tokens, understanding, xares, ranking, snapshots,
     )  # fmt: skip
     if local:
         return (*shown, local_runs, submissions, submission_pages)

@@ -28,6 +28,8 @@ DIFFERENCES = 50
 """Differences of one clip at most: one of each quantity."""
 CLIPS = 200_000
 """Clips at most, as in a submission."""
+LEFT_OUT = 20_500
+"""Lines at most: each of 200 probes on each of 100 datasets of a submission, its metrics, failures and times."""
 
 
 class Tolerance(Record):
@@ -120,7 +122,7 @@ class Statement(Record):
     """By quantity; see ``docs/verification.md``."""
     compared: tuple[Name, ...] = Field(max_length=200)
     """Quantities that were compared."""
-    left_out: tuple[Words, ...] = Field(default=(), max_length=200)
+    left_out: tuple[Words, ...] = Field(default=(), max_length=LEFT_OUT)
     """What was not compared, with the reason."""
     machine: Machine
     made: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$")]

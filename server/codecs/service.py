@@ -185,6 +185,7 @@ def view_of(
     """Make the view of a codec with public results; ``spreads_of`` gives the quantiles of a category, kept or made."""
     submission, card = found.submission, found.card
     private = rows_of(session, card.name)
+    conditioned = [each.id for each in submissions.under_conditions(session, card.name)]
     citations = [bibtex.codec_citation(card), bibtex.result_citation(submission, card.title, base_url, today)]
     return CodecView(
         name=card.name,
@@ -201,7 +202,7 @@ def view_of(
         card_by=facts.said_by(card, submission.sender),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
         private=private,
-        conditions=categories_of(submissions.under_conditions(session, card.name), [submission]),
+        conditions=categories_of(submissions.whole(session, conditioned), [submission]),
         custom=custom_results(submission.document),
         applications=applications_of(found),
         slices=slices_of(found),

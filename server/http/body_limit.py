@@ -1,9 +1,11 @@
-"""ASGI middleware that limits request bodies outside of uploads, since JSON and forms are read into memory."""
+"""ASGI middleware that limits size and time of bodies outside of uploads, since JSON and forms are read into memory."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from types import MappingProxyType
 
+import anyio
 from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,12 +17,14 @@ LIMIT = 65_536
 """Largest body in bytes outside of uploads."""
 UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
 """Paths whose endpoints stream the body, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
+SECONDS = 60.0
+"""Time in which such a body must have come: each connection of whoever drips holds one of the process's files."""
 LARGER = MappingProxyType({"/api/v1/attestations": 1_000_000})
 """Limits of paths that take larger JSON: an attestation of some 5,000 clips."""
 
 
 class BodyLimit:
-    """Refuses a body with a larger Content-Length, and aborts a chunked one that exceeds the limit."""
+    """Refuses a body with a larger Content-Length, and aborts a chunked one that exceeds the limit, or a slow one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,12 +40,21 @@ class BodyLimit:
         if declared.isdigit() and int(declared) > limit:
             await answer(Request(scope), TooLarge(_words(limit)))(scope, receive, send)
             return
-        read = 0
+        read, patience, more = 0, SECONDS, True
 
         async def counting() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
+            nonlocal read, patience, more
+            if not more:  # what comes behind the body says that the client has left
+                return await receive()
+            asked = anyio.current_time()
+            try:
+                with anyio.fail_after(patience):
+                    message = await receive()
+            except TimeoutError:
+                words = f"expected the body within {SECONDS:g} seconds; send the request again"
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, words) from None
+            patience -= anyio.current_time() - asked
+            read, more = read + len(message.get("body", b"")), message.get("more_body", False)
             if read > limit:  # FastAPI turns other exceptions raised while it reads a body into a 400
                 raise HTTPException(TooLarge.status, _words(limit))
             return message

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
@@ -61,6 +62,8 @@ class UnexpectedErrors:
 
         try:
             await self.app(scope, receive, tracking)
+        except ClientDisconnect:  # in the middle of its body: nobody is there to be answered, and nothing is at fault
+            return
         except Exception as error:
             _log.exception("unexpected error", route=route_of(scope))
             if began:  # the status has been sent: raising makes the server close the connection

@@ -38,8 +38,11 @@ def too_good(own: Mapping[str, Any], kbps: float | None, rivals: Sequence[Rival]
     if isfinite(best) and loss["high"] < 0 and abs(best - value) < PART * abs(best - heard):
         yield f"{own['figure']}: {significant(value)} on the resyntheses, {significant(heard)} on the originals"
         return
-    lost = [rival.figure["loss"] for rival in _near(kbps, rivals)]
-    if len(lost) < CROWD or any(each["low"] is None for each in lost):
+    # of a codec whose clips failed there is no interval
+    lost = [
+        rival.figure["loss"] for rival in _near(kbps, [of for of in rivals if of.figure["loss"]["low"] is not None])
+    ]
+    if len(lost) < CROWD:
         return
     least = min(each["value"] for each in lost)
     if min(each["low"] for each in lost) > max(0.0, loss["high"]) and loss["value"] < PART * least:

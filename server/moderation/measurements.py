@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import case, or_, select
+from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
@@ -21,7 +22,9 @@ from codec_superb.server.moderation.answers_too_good import Rival, too_good
 from codec_superb.web.text import significant
 
 MOST = 30
-"""Other submissions that are looked at, verified ones and new ones first; each account has one vote."""
+"""Other results of a figure that are looked at, verified ones and new ones first; each account has one vote."""
+_MOST_READ = 300
+"""Submissions with any figure of an application that are read for them."""
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 CODED = 0.25
@@ -54,11 +57,10 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
         yield asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks"
     votes: dict[Key, dict[Any, Figure]] = defaultdict(dict)
     rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
-    others = session.execute(_others(submission)).all()
-    rates = _rates(session, [other.id for other in others])
-    for identity, account, status, kind, datasets, applications in others:
-        voter = identity if status == "verified" else ("account", account)
-        for key, figure in _figures({"datasets": datasets, "applications": applications}).items():
+    others = _others(session, submission, own)
+    rates = _rates(session, [other.identity for other in others])
+    for identity, voter, kind, figures in others:
+        for key, figure in figures.items():
             votes[key].setdefault(voter, figure)
             if (kbps := rates.get((identity, key[0]))) and kind != "lossless":
                 rivals[key].setdefault(voter, Rival(kbps, figure))
@@ -73,17 +75,49 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
     yield from dict.fromkeys(found)  # all figures of a probe have the same clips
 
 
-def _others(submission: Submission) -> Any:
+class _Other(NamedTuple):
+    """A public submission that measured something in the same way."""
+
+    identity: str
+    voter: tuple[str | None, int | None]
+    """A verified submission, or an account."""
+    kind: str
+    figures: Mapping[Key, Figure]
+
+
+def _others(session: Session, submission: Submission, own: Collection[Key]) -> list[_Other]:
+    """Read submissions until :data:`MOST` have each of the keys; most of a board's have no such figure, or none."""
+    found, missing = [], Counter(dict.fromkeys(own, MOST))
+    # a document has up to megabytes: no more of them at a time
+    with closing(session.execute(_with_figures(submission), execution_options={"yield_per": 10})) as rows:
+        for identity, verified, account, kind, datasets, applications in rows:
+            figures = _figures({"datasets": datasets, "applications": applications})
+            wanted = {key: figure for key, figure in figures.items() if missing[key] > 0}
+            if wanted:
+                missing -= Counter(wanted.keys())
+                found.append(_Other(identity, (verified, account), kind, wanted))
+            if not missing:
+                break
+    return found
+
+
+def _with_figures(submission: Submission) -> Any:
     same = select(Result.submission_id).where(Result.dataset.in_([d["name"] for d in submission.document["datasets"]]))
     of_others = or_(Submission.account_id.is_distinct_from(submission.account_id), Submission.status == "verified")
+    verified = case((Submission.status == "verified", Submission.id), else_=None)
+    account = case((Submission.status == "verified", None), else_=Submission.account_id)
+    newest = Submission.received.desc()
+    # the newest of each account, then the second: whoever sends many is not in front of others
+    turn = func.row_number().over(partition_by=(verified, account), order_by=newest)
     return (
         select(
-            Submission.id, Submission.account_id, Submission.status, Submission.card["kind"].as_string(),
+            Submission.id, verified, account, Submission.card["kind"].as_string(),
             Submission.document["datasets"], Submission.document["applications"],
         )
         .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
-        .order_by(case((Submission.status == "verified", 0), else_=1), Submission.received.desc())
-        .limit(MOST)
+        .where(Submission.document["applications"].as_string() != "[]")
+        .order_by(case((Submission.status == "verified", 0), else_=1), turn, newest)
+        .limit(_MOST_READ)
     )  # fmt: skip
 
 

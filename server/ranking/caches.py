@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -10,7 +10,8 @@ from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.single_flight import SingleFlightCache
 
 WAITING = 4
-"""Requests that may wait for draws of their own: every choice of aspects has its own, seconds each on a large board."""
+"""Requests that may wait for draws and bands: every choice of aspects has its own, seconds each on a large board, and
+every choice of weights waits in a thread, of which all pages have forty."""
 T = TypeVar("T")
 
 
@@ -30,6 +31,10 @@ class RankingCaches:
         """Their draws, likewise: five megabytes each with 2,000 codecs."""
         self._places = WAITING
         self._counting, self._turn = Lock(), Lock()
+
+    def once(self, cache: SingleFlightCache, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept, or make it in turn; whoever waits for another's has a place too, as it has a thread."""
+        return cache.get(key, make) if key in cache else self.in_turn(lambda: cache.get(key, make))
 
     def in_turn(self, make: Callable[[], T]) -> T:
         """Make something that takes long, one after another. Raises Unavailable where too many wait already."""

@@ -104,8 +104,7 @@ def _choice(chosen: Any) -> Choice:
 def _bands(request: Request, snapshot: Snapshot, source: RankingSource) -> BandsAnswer:
     kept = ranking_caches(request.app.state)
     with database_of(request).transaction() as session:
-        found: BandsAnswer = kept.bands.get((snapshot.revision, source), lambda: bands(session, snapshot, source, kept))
-    return found
+        return kept.once(kept.bands, (snapshot.revision, source), lambda: bands(session, snapshot, source, kept))
 
 
 def _ranking(request: Request, snapshot: Snapshot, choice: Choice) -> RankingAnswer:

@@ -50,7 +50,7 @@ def ranking(session: Session, snapshot: Snapshot, choice: Choice, kept: RankingC
     codecs: list[RankedCodec] = []
     turning, model, said = None, None, "No codec has all that has a weight."
     if found.entries:
-        sample: Drawn = kept.drawn.get(key, lambda: kept.in_turn(partial(drawn, session, found, kept)))
+        sample: Drawn = kept.once(kept.drawn, key, partial(drawn, session, found, kept))
         model = sample.model
         codecs = _rows(found, sample, choice.used)
         turning, said = _turn(found, sample.exact, choice.used)

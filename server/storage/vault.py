@@ -146,7 +146,9 @@ class ObjectVault:
         with _answered(), suppress(AlreadyExistsError):
             # one request, so that the condition holds for all of it
             self._store.put(_key(sha256), path, mode="create", use_multipart=False)
-        path.replace(self._copies / f"{sha256}.zip")
+        copy = self._copies / f"{sha256}.zip"
+        path.replace(copy)
+        self._make_room(copy)  # a machine that only checks fetches nothing
 
     def has(self, sha256: str) -> bool:
         """Ask the store, not the copies."""

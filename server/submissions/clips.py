@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,31 +13,42 @@ import pyarrow.parquet as pq
 
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
 from codec_superb.server.database.models import ClipBlock
+from codec_superb.server.storage.clip_blocks import block_table
 from codec_superb.web.spreadsheets import BEGINS_FORMULA
+
+AT_ONCE = 200
+"""Rows that are written at once: texts of up to 2,000 characters in each of some forty columns are decoded for them."""
 
 
 def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:
     """Read blocks of one submission, which have the same columns, into one table in the order given."""
-    # The service wrote these blocks itself; Arrow's pre-buffering would only start threads.
-    return pa.concat_tables(
-        pq.read_table(io.BytesIO(block.data), use_threads=False, pre_buffer=False) for block in blocks
-    )
+    return pa.concat_tables(block_table(block.data) for block in blocks)
 
 
-def as_rows(table: pa.Table, offset: int, limit: int) -> list[dict[str, Any]]:
-    """Rows as plain data, one entry a column; None where a row has no value."""
-    rows: list[dict[str, Any]] = table.slice(offset, limit).to_pylist()
-    return rows
+def as_json(table: pa.Table, offset: int, limit: int, head: Mapping[str, Any]) -> Iterator[bytes]:
+    """Write ``head`` and, as ``clips``, rows as objects with one entry a column; None where a row has no value."""
+    yield f'{_dumps(dict(head))[:-1]},"clips":['.encode()
+    chosen = table.slice(offset, limit)
+    for start in range(0, chosen.num_rows, AT_ONCE):
+        rows = ",".join(map(_dumps, chosen.slice(start, AT_ONCE).to_pylist()))
+        yield f"{',' if start else ''}{rows}".encode()
+    yield b"]}"
 
 
-def as_csv(table: pa.Table) -> bytes:
+def _dumps(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def as_csv(table: pa.Table) -> Iterator[bytes]:
     """Write CSV with a header.
 
     A text that begins like a formula gets an apostrophe in front, because spreadsheets would compute it.
     """
-    out = io.BytesIO()
-    pyarrow.csv.write_csv(_harmless(table), out)
-    return out.getvalue()
+    for start in range(0, max(1, table.num_rows), AT_ONCE):
+        out = io.BytesIO()
+        options = pyarrow.csv.WriteOptions(include_header=not start)
+        pyarrow.csv.write_csv(_harmless(table.slice(start, AT_ONCE)), out, options)
+        yield out.getvalue()
 
 
 def as_parquet(table: pa.Table) -> bytes:
@@ -53,7 +65,8 @@ def _harmless(table: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
     for position, field in enumerate(table.schema):
-        if pa.types.is_string(field.type):
-            column = pc.replace_substring_regex(table.column(position), BEGINS_FORMULA, r"'\0")
-            table = table.set_column(position, field, column)
+        if pa.types.is_string(field.type) or pa.types.is_dictionary(field.type):
+            texts = table.column(position).cast(pa.string())
+            column = pc.replace_substring_regex(texts, BEGINS_FORMULA, r"'\0")
+            table = table.set_column(position, field.name, column)
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from codec_superb.base_codec.card import Card
@@ -17,24 +17,24 @@ from codec_superb.web.conditions import ConditionCategory, by_category, word_err
 from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult
 
 
-def condition_rows(conditioned: Sequence[Submission], clean: Sequence[Submission]) -> list[ConditionResult]:
+def condition_rows(conditioned: Iterable[Submission], clean: Iterable[Submission]) -> list[ConditionResult]:
     """Return the results over all datasets of each category; of ``clean`` those on the clips of one under a condition.
 
     A condition that this version no longer knows is left out.
     """
-    clips = {(each.codec_id, _clips(each.document)) for each in conditioned}
-    beside = [each for each in clean if (each.codec_id, _clips(each.document)) in clips]
-    rows = [row for each in beside for row in _rows(each, ConditionInfo())]
+    clips, rows = set(), []
     for each in conditioned:
+        clips.add((each.codec_id, _clips(each.document)))
         try:
             info = ConditionInfo(**Condition.model_validate(each.document["condition"]).facts())
         except PipelineError:
             continue
         rows += _rows(each, info)
-    return rows
+    beside = (each for each in clean if (each.codec_id, _clips(each.document)) in clips)
+    return [row for each in beside for row in _rows(each, ConditionInfo())] + rows
 
 
-def categories_of(conditioned: Sequence[Submission], clean: Sequence[Submission]) -> list[ConditionCategory]:
+def categories_of(conditioned: Iterable[Submission], clean: Iterable[Submission]) -> list[ConditionCategory]:
     """Arrange them for a page."""
     return by_category(condition_rows(conditioned, clean))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.limits import CountedComputation
@@ -82,10 +82,13 @@ def clip_rows(
     name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if custom else ''}"
     if format == "json":
         body: dict[str, Any] = {"submission": identity, "custom": custom, "total": table.num_rows, "offset": offset}
-        return JSONResponse(body | {"clips": clips.as_rows(table, offset, limit)})
+        return StreamingResponse(clips.as_json(table, offset, limit, body), media_type="application/json")
     if format == "csv":
-        return _attachment(clips.as_csv(table), "text/csv; charset=utf-8", f"{name}.csv")
-    return _attachment(clips.as_parquet(table), "application/vnd.apache.parquet", f"{name}.parquet")
+        return StreamingResponse(
+            clips.as_csv(table), media_type="text/csv; charset=utf-8", headers=_attachment(f"{name}.csv")
+        )
+    media_type = "application/vnd.apache.parquet"
+    return Response(clips.as_parquet(table), media_type=media_type, headers=_attachment(f"{name}.parquet"))
 
 
 @router.get("/api/v1/submissions/{old}/diff/{new}")
@@ -104,7 +107,7 @@ def history(session: ReadTransaction, name: CodecName) -> History:
     return service.history(session, name)
 
 
-def _attachment(content: bytes, media_type: str, name: str) -> Response:
+def _attachment(name: str) -> dict[str, str]:
     # RFC 6266, 4.3: filename is a quoted string of ISO 8859-1; quotes, and what lies beyond ASCII, become underscores
     quoted = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name)
-    return Response(content, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{quoted}"'})
+    return {"Content-Disposition": f'attachment; filename="{quoted}"'}

@@ -1,4 +1,4 @@
-"""``/submissions/{id}``, the difference between two versions, and those under conditions, for people."""
+"""``/submissions/{id}`` and the difference between two versions, for people."""
 
 from __future__ import annotations
 
@@ -12,21 +12,10 @@ from codec_superb.server.people.sessions import session_of
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.submissions import repository, service
-from codec_superb.server.submissions.conditions import categories_of
 from codec_superb.server.submissions.endpoints import Identity
 from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
-
-
-@router.get("/conditions", response_class=HTMLResponse)
-def conditions_page(request: Request, session: ReadTransaction) -> HTMLResponse:
-    """Show every codec with public results under conditions: values against strength, and the submissions."""
-    context = page_context_of(request, "Conditions")  # as above
-    conditioned = repository.under_conditions(session, None)
-    clean = repository.newest_clean(session, {each.codec_id for each in conditioned})
-    categories = categories_of(conditioned, clean)
-    return HTMLResponse(render("conditions.html.j2", context, categories=categories, found=conditioned))
 
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
@@ -19,6 +19,9 @@ from codec_superb.server.database.models import (
     Result,
     Submission,
 )
+
+_AT_ONCE = 10
+"""Whole submissions of one query."""
 
 
 def public_page(
@@ -102,33 +105,52 @@ def previous_public(session: Session, submission: Submission) -> Submission | No
     return session.scalars(statement).one_or_none()
 
 
-def under_conditions(session: Session, codec: str | None) -> Sequence[Submission]:
-    """List the newest public submission of each codec, or of one, under each condition, with results and document.
+class Conditioned(NamedTuple):
+    """A submission under a condition, without its results."""
 
-    Custom ones are left out. By codec and condition.
+    id: str
+    codec_id: int
+    codec: str
+    version: int
+    condition: str
+
+
+def under_conditions(session: Session, codec: str | None) -> Sequence[Conditioned]:
+    """List the newest public submission of each codec, or of one, under each condition, by codec and condition.
+
+    Custom ones are left out.
     """
     statement = (
-        select(Submission)
+        select(Submission.id, Submission.codec_id, Codec.name, Submission.version, Submission.condition)
         .join(Submission.codec)
         .where(NAMED, Submission.condition != "")
         # the last one of a codec and condition stays in the dict: the newest
         .order_by(Codec.name, Submission.condition, *STANDING)
-        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
     )
-    found = session.scalars(statement if codec is None else statement.where(Codec.name == codec))
-    return list({(each.codec_id, each.condition): each for each in found}.values())
+    found = session.execute(statement if codec is None else statement.where(Codec.name == codec))
+    return list({(each.codec_id, each.condition): each for each in map(Conditioned._make, found)}.values())
 
 
-def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[Submission]:
-    """List the public submission that stands for each of ``codecs``, with results and document."""
+def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[str]:
+    """List the public submission that stands for each of ``codecs``."""
     statement = (
-        select(Submission)
+        select(Submission.codec_id, Submission.id)
         .join(Submission.codec)
         .where(COUNTED, Submission.codec_id.in_(codecs))
         .order_by(Submission.codec_id, *STANDING)
-        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
     )
-    return list({each.codec_id: each for each in session.scalars(statement)}.values())
+    return list({row.codec_id: row.id for row in session.execute(statement)}.values())
+
+
+def whole(session: Session, identities: Sequence[str]) -> Iterator[Submission]:
+    """Yield submissions with results and document, a few at a time: a document has up to megabytes."""
+    statement = select(Submission).options(
+        joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document)
+    )
+    for start in range(0, len(identities), _AT_ONCE):
+        wanted = identities[start : start + _AT_ONCE]
+        found = {each.id: each for each in session.scalars(statement.where(Submission.id.in_(wanted)))}
+        yield from map(found.pop, wanted)
 
 
 def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:

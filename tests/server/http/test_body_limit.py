@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Message
+from support.coroutines import run
 
+from codec_superb.server.http import body_limit
 from codec_superb.server.http.body_limit import LIMIT
 
 DECISION = "/api/v1/submissions/abc/decision"
@@ -39,3 +44,35 @@ class TestBodyLimit:
     def test_what_is_small_passes(self, client: TestClient) -> None:
         """A decision of usual size gets as far as the question for a token."""
         assert client.post(DECISION, json={"decision": "accept"}).status_code == 401
+
+    @pytest.mark.parametrize("path", ["/login", DECISION])
+    def test_who_drips_or_leaves_is_let_go(
+        self, client: TestClient, path: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A body that does not come is 408 after a time; to leave in the middle of one is no fault of the service."""
+        monkeypatch.setattr(body_limit, "SECONDS", 0.2)
+        assert run(_post, client.app, path, None) == [408]
+        left = run(_post, client.app, path, {"type": "http.disconnect"})
+        assert left == ([] if path == "/login" else [400])  # FastAPI answers for the JSON that it reads
+
+
+async def _post(app: ASGIApp, path: str, then: Message | None) -> list[int]:
+    """Send a part of a body, then a message or nothing more; return the status of the answer, if any."""
+    kind = b"application/x-www-form-urlencoded" if path == "/login" else b"application/json"
+    scope: dict[str, Any] = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "scheme": "http", "headers": [(b"host", b"127.0.0.1"), (b"content-type", kind), (b"content-length", b"1000")],
+        "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 9), "root_path": "", "http_version": "1.1", "state": {},
+    }  # fmt: skip
+    coming: list[Message] = [{"type": "http.request", "body": b"a", "more_body": True}, *([then] if then else [])]
+    statuses = []
+
+    async def receive() -> Message:
+        return coming.pop(0) if coming else await anyio.sleep_forever()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    await app(scope, receive, send)
+    return statuses

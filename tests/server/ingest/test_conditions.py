@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 from support.pipeline.stats import draw_rows
 from support.server.ingest import Service, changed_members, make_file, service_on
 
@@ -14,6 +15,7 @@ from codec_superb.pipeline.conditions.record import Condition, parse_condition
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.server.board.snapshot import load_snapshot
+from codec_superb.server.database.models import Submission as Row
 
 CODEC = "opus_16k"
 LOSSES = [parse_condition(f"loss:{share}") for share in (5, 10)]
@@ -90,6 +92,26 @@ def test_versions_follow_each_other_under_one_condition(service: Service, tmp_pa
     newest = service.client.get("/conditions").text
     assert sent[3]["id"] in newest
     assert sent[1]["id"] not in newest
+
+
+def test_the_page_of_all_costs_the_newest_and_that_once(service: Service, tmp_path: Path) -> None:
+    """Versions that stand for nothing are not read, whatever an account sends; nor is anything for a second visitor."""
+    sent = [
+        service.send(_file(tmp_path / str(number), LOSSES[0], -0.1 * number, "opus_64k")).json()["id"]
+        for number in range(3)
+    ]
+    read: list[str] = []
+
+    def note(submission: Row, _context: object) -> None:
+        read.append(submission.id)
+
+    event.listen(Row, "load", note)
+    try:
+        for _ in range(2):
+            assert f"/submissions/{sent[-1]}" in service.client.get("/conditions").text
+    finally:
+        event.remove(Row, "load", note)
+    assert [each for each in read if each in sent] == sent[-1:]
 
 
 def test_clean_values_of_other_clips_do_not_stand_beside(service: Service, tmp_path: Path) -> None:

@@ -328,6 +328,24 @@ class TestApplications:
             probed = Probed("asr_wer_pct", 7.0, 9.0, backend=name, sha256="")
             assert len(warned(database, owner="mallory", applications=[probed])) == warnings
 
+    @pytest.mark.parametrize("status", ["verified", "self-reported"])
+    def test_others_are_found_behind_many_without_the_figure(self, database: Database, status: str) -> None:
+        """Forty newer codecs that have other figures or none, verified or of one account, hide nobody's."""
+        publish(database, "first_x", 12.0, 0.79, owner="ann", applications=[Probed("asr_wer_pct", 8.0, 4.0)])
+        for number in range(40):
+            other = [Probed("utmos", 3.0, 4.0)] if number % 2 else []
+            publish(database, f"x{number}_x", 12.0, 0.78, owner="bob", status=status, applications=other)
+        found = warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 3.0, 4.0, left_out=9)])
+        assert [w["kind"] for w in found] == ["application"]
+
+    def test_a_rival_without_an_interval_stops_no_comparison(self, database: Database) -> None:
+        """One codec whose clips all failed does not take ten others out of the count."""
+        for number in range(11):
+            figure = Probed("asr_wer_pct", 8.0, 4.0) if number else Probed("asr_wer_pct", 8.0, 4.0, width=None)
+            publish(database, f"x{number}_x", 12.0, 0.7 + 0.003 * number, owner=f"o{number}", applications=[figure])
+        found = warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 4.0, 4.0)])
+        assert [w["kind"] for w in found if "is lost" in w["text"]] == ["application"]
+
     def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:
         """Ten results of one account are one vote against a verified and another account's; its own are none."""
         honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 3.0, 4.0, left_out=9)

@@ -188,7 +188,7 @@ class TestTurn:
 
 
 def test_only_so_many_wait_for_a_long_computation() -> None:
-    """Whoever comes when four wait already is asked to come again, and a place is free afterwards."""
+    """Whoever comes when four wait already is asked to come again, also where one makes what all of them want."""
     kept = RankingCaches()
 
     entered, go_on = Semaphore(0), Event()
@@ -199,12 +199,13 @@ def test_only_so_many_wait_for_a_long_computation() -> None:
         return 1
 
     with ThreadPoolExecutor(WAITING) as pool:
-        found = [pool.submit(kept.in_turn, long) for _ in range(WAITING)]
+        found = [pool.submit(kept.once, kept.bands, "wanted", long) for _ in range(WAITING)]
         assert entered.acquire(timeout=60)
         assert not entered.acquire(blocking=False)  # one at a time
         wait_for(kept.full, "the places were not taken")
-        with pytest.raises(Unavailable, match="ask again"):
-            kept.in_turn(lambda: 2)
+        for key in ("wanted", "another"):
+            with pytest.raises(Unavailable, match="ask again"):
+                kept.once(kept.bands, key, lambda: 2)
         go_on.set()
         assert [each.result() for each in found] == [1] * WAITING
-    assert kept.in_turn(lambda: 2) == 2
+    assert [kept.once(kept.bands, key, lambda: 2) for key in ("wanted", "another")] == [1, 2]

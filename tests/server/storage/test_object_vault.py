@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,6 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
 
 def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Path) -> None:
     """A second file of a name changes nothing; one that is not its name is no use; orphans go, copies are few."""
-    from hashlib import sha256
-
     small = settings.model_copy(update={"vault_copies": 150})
     small.files.mkdir(parents=True)
     small.incoming.mkdir()
@@ -139,6 +138,19 @@ def test_what_a_killed_process_left_to_wait_goes(settings: Settings) -> None:
     assert remove_orphans(settings, database, older_than=-5) == 1
     assert objects(settings) == [f"incoming/{names[0]}"]
     database.close()
+
+
+def test_copies_of_what_is_only_ever_received_are_bounded(settings: Settings, tmp_path: Path) -> None:
+    """A machine that checks files and reads none again keeps the newest copies within its bound, not one of each."""
+    small = settings.model_copy(update={"vault_copies": 250})
+    small.files.mkdir(parents=True)
+    for letter in b"abcd":
+        path = tmp_path / "received"
+        path.write_bytes(bytes([letter]) * 100)
+        vault_of(small).keep(path, sha256(path.read_bytes()).hexdigest())
+    assert (small.files / f"{sha256(b'd' * 100).hexdigest()}.zip").exists()
+    assert len(list(small.files.iterdir())) == 2
+    assert len(objects(small)) == 4
 
 
 def test_a_store_that_does_not_answer(settings: Settings, s3: Any) -> None:

@@ -102,6 +102,15 @@ def test_what_was_not_run_again_is_named(database: Database, key: Ed25519Private
         assert not_compared(session, found) == ["asv on mini", "sim on mini"]
 
 
+def test_a_file_of_many_tasks_can_be_verified(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
+    """No number of probes that nobody can compare keeps a file from its verdict: as many lines as a file can have."""
+    identity = submitted(database)
+    most = tuple(f"dataset-{of}, task_{number}: a task" for of in range(100) for number in range(200))
+    answer = client.post(ADDRESS, content=sign(statement(left_out=most), key).to_json())
+    assert (answer.status_code, answer.json()["status"]) == (201, "verified"), answer.text
+    assert client.get(f"/api/v1/submissions/{identity}/attestations").status_code == 200
+
+
 def test_a_newer_attestation_reaches_the_marks_at_once(
     client: TestClient, database: Database, key: Ed25519PrivateKey
 ) -> None:

@@ -51,7 +51,8 @@ class Probed:
     backend: str = "faster-whisper:tiny.en"
     sha256: str = "ab" * 32
     failed: int = 0
-    width: float = 0.5
+    width: float | None = 0.5
+    """Half of each interval; None for none."""
     slice: str = ""
     """Recording condition of its clips."""
     left_out: int = 2
@@ -73,8 +74,10 @@ class Probed:
     def aggregate(self) -> ApplicationAggregate:
         """Put value, ceiling and loss beside their counts."""
         lost = self.ceiling - self.value if PROBE_METRICS[self.figure].higher_is_better else self.value - self.ceiling
+        arm = self.width
         value, reference, loss = (
-            Score(value=at, low=at - self.width, high=at + self.width) for at in (self.value, self.ceiling, lost)
+            Score(value=at, low=None, high=None) if arm is None else Score(value=at, low=at - arm, high=at + arm)
+            for at in (self.value, self.ceiling, lost)
         )
         words = {"words": self.words, "reference.substitutions": 9, "resynthesis.substitutions": 31}
         return ApplicationAggregate(
