@@ -15,6 +15,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from support.profile import amount
 from support.server.tour import Tour
+from support.timing import PATIENCE_S
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
@@ -39,7 +40,7 @@ def send_all(label: str, tour: Tour, secret: str = "") -> None:
     config = schema.config.generation_for(operation=operation)
 
     def send(case: schemathesis.Case) -> None:
-        case.call_and_validate(base_url=tour.address, headers=headers, excluded_checks=untold(case))
+        case.call_and_validate(base_url=tour.address, headers=headers, timeout=PATIENCE_S, excluded_checks=untold(case))
 
     for case in schema.iter_coverage_cases(operation, generation_modes=list(GenerationMode), generation_config=config):
         send(case)
@@ -90,7 +91,7 @@ class TestMethods:
     @pytest.mark.parametrize("path", ["/", "/submit", "/api/v1/submissions", "/api/v1/leaderboard.csv", "/healthz"])
     def test_head_is_get_without_its_body(self, tour: Tour, path: str) -> None:
         """The same status, type and length; the connection goes on."""
-        with httpx2.Client(base_url=tour.address) as client:
+        with httpx2.Client(base_url=tour.address, timeout=PATIENCE_S) as client:
             head, got = client.head(path), client.get(path)
             assert (head.status_code, head.content) == (200, b"")
             for name in ("content-type", "content-length", "cache-control", "etag"):
@@ -103,6 +104,6 @@ class TestMethods:
     )  # fmt: skip
     def test_another_method_learns_which_there_are(self, tour: Tour, path: str, methods: str) -> None:
         """405 with all of them, as JSON for programs."""
-        answer = httpx2.delete(tour.address + path)
+        answer = httpx2.delete(tour.address + path, timeout=PATIENCE_S)
         assert (answer.status_code, answer.headers["allow"]) == (405, methods)
         assert answer.json()["error"] == "BadRequest"

@@ -21,6 +21,7 @@ from support.audio import speech_like
 from support.pipeline.stats import known_clips
 from support.pipeline.submissions import reseal, rewrite
 from support.server.board import Probed, make_submission
+from support.timing import PATIENCE_S
 from support.web.site import running_site, visitor
 
 from codec_superb.metrics.table import Category
@@ -99,9 +100,9 @@ class Tour:
 
     def send(self, file: Path, *, token: str = "") -> dict[str, Any]:
         """Upload a file as a program does; return the receipt."""
-        header = {"authorization": f"Bearer {token}"} if token else {}
+        header = {"content-type": "application/zip"} | ({"authorization": f"Bearer {token}"} if token else {})
         url = f"{self.address}/api/v1/submissions"
-        answer = httpx2.post(url, content=file.read_bytes(), headers=header | {"content-type": "application/zip"})
+        answer = httpx2.post(url, content=file.read_bytes(), headers=header, timeout=PATIENCE_S)
         assert answer.status_code == 201, answer.text
         receipt: dict[str, Any] = answer.json()
         return receipt
