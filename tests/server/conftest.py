@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.made_once import made_once
 from support.server.databases import database_of_kind
-from support.server.postgres import PostgresServer, postgres_server
 from support.server.shared_dialects import shared_dialects
 from support.server.warm_checks import WarmChecks
 
@@ -55,13 +54,6 @@ def fresh_checks(_warm_checks: WarmChecks) -> Iterator[None]:
     _warm_checks.paused = True
     yield
     _warm_checks.paused = False
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """Run one server for all tests of this process."""
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")
