@@ -11,12 +11,16 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
 from support.warm_workers import WarmWorkers
+
+if TYPE_CHECKING:
+    from support.server.postgres import PostgresServer
 
 load_hypothesis_profile()
 
@@ -108,6 +112,15 @@ def fresh_workers(_warm_workers: WarmWorkers) -> Iterator[None]:
     """For tests of how workers start and end: none is kept before or after."""
     with _warm_workers.paused():
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Run one server of PostgreSQL for all tests of this process."""
+    from support.server.postgres import postgres_server
+
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -13,20 +13,12 @@ import pytest
 from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.ingest import categories, make_file, register
-from support.server.postgres import PostgresServer, postgres_server
 
 from codec_superb.cli.main import call
 from codec_superb.server.database.session import Database
 from codec_superb.server.people.access import identity_of_secret
 
 Admin = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    """Run one server for this module."""
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -10,9 +10,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.made_once import made_once
 from support.server.databases import database_of_kind
-from support.server.postgres import PostgresServer, postgres_server
+from support.server.shared_dialects import shared_dialects
 from support.server.warm_checks import WarmChecks
 
+from codec_superb.server import app as service
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
@@ -39,19 +40,20 @@ def _warm_checks() -> Iterator[WarmChecks]:
         yield warm
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _light_starts() -> Iterator[None]:
+    """Let a service compile no statement that another has compiled, and make no page before it is asked for."""
+    with shared_dialects(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(service, "prepare", lambda _snapshot: None)  # what it makes is made by the first request too
+        yield
+
+
 @pytest.fixture
 def fresh_checks(_warm_checks: WarmChecks) -> Iterator[None]:
     """For tests of how a service starts: its fork server is its own, and there from the beginning."""
     _warm_checks.paused = True
     yield
     _warm_checks.paused = False
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """Run one server for all tests of this process."""
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

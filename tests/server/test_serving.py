@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import signal
 import socket
 import sqlite3
@@ -173,8 +174,9 @@ class TestRefusals:
         return done.stderr.strip().splitlines()[-1]
 
     @pytest.mark.sample(1, among="services refuse")
-    def test_a_port_in_use(self, tmp_path: Path) -> None:
+    def test_a_port_in_use(self, tmp_path: Path, migrated_sqlite: Path) -> None:
         """The address is named, and the option that changes it."""
+        shutil.copy(migrated_sqlite, tmp_path / "leaderboard.sqlite")
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             message = self._message("--port", str(port), "--storage", str(tmp_path))

@@ -17,6 +17,7 @@ import soundfile
 from support.metrics import coded, speech
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import speech_folder
+from support.profile import amount
 
 import codec_superb
 from codec_superb.metrics import quality
@@ -83,10 +84,10 @@ def _pesq(run: Path) -> dict[str, float | None]:
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", BROKEN)
 def test_the_package_takes_over_and_the_stamp_says_so(made: Path, tmp_path: Path, how: str) -> None:
-    """Two workers score all clips by the package, with its numbers, one warning, and its name in the stamp."""
+    """Workers score all clips by the package, with its numbers, one warning, and its name in the stamp."""
     start, variables, reason = BROKEN[how]
     runs = _runs(made, tmp_path)
-    arguments = ("score", str(runs), "--metric", "pesq", "--workers", "2")
+    arguments = ("score", str(runs), "--metric", "pesq", "--workers", str(amount(1, 2)))
     code, told, _ = _command(tmp_path, start, variables, *arguments)
     assert code == 0, told
     assert told.count("the package pesq takes over") == 1

@@ -97,6 +97,7 @@ def _clips(folder: Path, clips: int, faults: tuple[int, ...] = ()) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_one_machine_while_machines_are_killed_and_join(tmp_path: Path, nodes: RayNodes) -> None:
     """Rows, sound and failures, though machines are killed ``KILLS`` times with work on them and others take over."""
     data = _clips(tmp_path / "data", 4 + 4 * KILLS, (1, 4))
@@ -144,7 +145,7 @@ def test_rows_are_those_of_one_machine_while_machines_are_killed_and_join(tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) -> None:
     """Values, deaths, hangs and exceptions as worker processes give them; tasks are taken as places become free.
 
@@ -184,7 +185,7 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNodes) -> None:
     """Both packages are named where a machine has another version, and no task runs there."""
     other = tmp_path / "codec_superb"
@@ -201,7 +202,7 @@ def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNod
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_two_workers_of_a_machine_build_an_environment_once(tmp_path: Path, nodes: RayNodes) -> None:
     """One builds what both want in the machine's own home, and the other waits for it."""
     lock = tmp_path / "small.txt"
@@ -230,7 +231,7 @@ def test_an_address_where_nobody_listens_is_told_at_once() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_machines_that_do_not_come_end_the_run_in_words(nodes: RayNodes) -> None:
     """A resource that no machine has is told, and waited for only as long as was said."""
     told = list[str]()
@@ -243,7 +244,7 @@ def test_machines_that_do_not_come_end_the_run_in_words(nodes: RayNodes) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_the_dashboard_shows_results_and_waiting_tasks(nodes: RayNodes) -> None:
     """Prometheus is told of results, of their rate, and of what is computed and waits."""
     nodes.add()
@@ -262,7 +263,7 @@ def test_the_dashboard_shows_results_and_waiting_tasks(nodes: RayNodes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2, among="what Ray does")
+@pytest.mark.sample(1, among="what Ray does")
 def test_a_run_whose_driver_and_whose_head_are_killed_goes_on(tmp_path: Path) -> None:
     """First the command is killed, then Ray's head: what was finished is not made again, and the rows are the same."""
     data = _clips(tmp_path / "data", 60)  # work beyond the seconds in which the head is missed
