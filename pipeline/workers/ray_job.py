@@ -266,7 +266,8 @@ class _Job:
         what, where = "machine" if machine else "worker", f" on {actor.at.host}" if actor.at is not None else ""
         words = str(error).strip().splitlines()
         # Ray ends with the reason, but for memory, where figures are second and the last line names its manual
-        self._why = f"a {what}{where}: {(' '.join(words[:2]) if memory else words[-1])[:LOG_SHOWN]}"
+        who = f"a {what}{where}" if actor.at is not None else "an actor that had not begun"
+        self._why = f"{who}: {(' '.join(words[:2]) if memory else words[-1])[:LOG_SHOWN]}"
         tasks = list(actor.tasks.values())
         self._room -= actor.depth
         self._given -= len(tasks)
