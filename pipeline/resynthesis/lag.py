@@ -9,6 +9,8 @@ is given.
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,11 @@ waveform, reaches 0.32 on singing at meaningless lags."""
 CLEAR = 0.85
 """A peak at a smaller lag of at least this fraction of the highest makes the lag ambiguous. Measured: audio shifted by
 20 ms has none above 0.79 on the clips of ``mini``; Codec 2 on an owl's call has one at 0.96."""
+
+TOGETHER = 4 if platform.machine() in {"x86_64", "AMD64"} else 2
+"""Rows of one Fourier transform, two of them empty: SciPy takes four rows of 32 bits through the registers of SSE2, in
+0.30 ms where two alone take 0.53 (2 s at 16 kHz), with the same operations and so the same bits. Other processors may
+fuse multiplication and addition in one way and not in the other."""
 
 
 def residual_lag(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: int) -> int | None:
@@ -91,11 +98,15 @@ def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> 
 
     # zeros for the longest lag, so that the circular correlation does not wrap around within it
     size = fft.next_fast_len(x.size + longest + 1, real=True)
-    spectra = [fft.rfft(np.asarray(signal - signal.mean(), dtype=np.float32), size) for signal in (x, y)]
+    rows = np.zeros((TOGETHER, size), dtype=np.float32)
+    for row, signal in zip(rows, (x, y), strict=False):
+        np.subtract(signal, signal.mean(), out=row[: signal.size])
+    spectra = fft.rfft(rows)[:2]
     weighted = np.conj(spectra[0]) * spectra[1]
     magnitude = np.abs(weighted)
     floor = np.float32(np.finfo(np.float32).tiny + 1e-9 * magnitude.max())
-    weighted /= np.sqrt(magnitude + floor)
+    # numpy divides a complex number by a real one as this does, to the last bit, in five times the time
+    weighted *= np.float32(1) / np.sqrt(magnitude + floor)
     correlation = fft.irfft(weighted, size)
     around = np.concatenate([correlation[size - longest :], correlation[: longest + 1]])
     own = [np.square(s.real) + np.square(s.imag) for s in spectra]
@@ -107,5 +118,7 @@ def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> 
 
 def _peaks(correlation: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return the indices of local maxima, ends included."""
-    padded = np.concatenate([[-np.inf], correlation, [-np.inf]])
-    return np.flatnonzero((correlation >= padded[:-2]) & (correlation >= padded[2:]) & (correlation > 0))
+    found = correlation > 0
+    found[1:] &= correlation[1:] >= correlation[:-1]
+    found[:-1] &= correlation[:-1] >= correlation[1:]
+    return np.flatnonzero(found)

@@ -7,27 +7,16 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 import codec_superb
 from codec_superb.data_manifests.objects.urls import without_secrets
 from codec_superb.pipeline.runs.info import Provenance
-
-PACKAGES = (
-    "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
-    "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
-)  # fmt: skip
-"""Distributions whose version can change a result; those that are not installed are omitted."""
-PROBE_PACKAGES = (
-    "ctranslate2", "faster-whisper", "onnxruntime", "openai-whisper", "pocketsphinx", "speechbrain", "visqol-python",
-    "webrtcvad-wheels", "whisper-normalizer",
-)  # fmt: skip
-"""Distributions that only probes use."""
+from codec_superb.pipeline.workers.package_facts import PROBE_PACKAGES, package_versions, versions_of
 
 
 def stamp(
@@ -48,7 +37,7 @@ def stamp(
         processor=processor(),
         device=device,
         batch_seconds=batch_seconds or None,
-        packages=package_versions() | (_versions(PROBE_PACKAGES) if stage == "probe" else {}),
+        packages=package_versions() | (versions_of(PROBE_PACKAGES) if stage == "probe" else {}),
         backends=dict(backends or {}),
         command=shlex.join([Path(sys.argv[0]).name, *map(without_secrets, sys.argv[1:])]),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -102,28 +91,3 @@ def processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-@cache
-def package_versions() -> dict[str, str]:
-    """Versions of the installed packages that can change a result, and of the FFmpeg libraries inside PyAV."""
-    return _versions(PACKAGES) | _ffmpeg_versions()
-
-
-def _versions(names: Iterable[str]) -> dict[str, str]:
-    versions = {}
-    for name in names:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
-
-
-def _ffmpeg_versions() -> dict[str, str]:
-    """Versions of FFmpeg's libraries, e.g. ``{"ffmpeg libavcodec": "61.19.100"}``, as PyAV reports them."""
-    try:
-        import av
-    except ImportError:
-        return {}
-    return {f"ffmpeg {name}": ".".join(map(str, version)) for name, version in sorted(av.library_versions.items())}

@@ -171,6 +171,8 @@ class RayExecutor(Executor):
             raise PipelineError(f"--executor ray: {parts[0]}")
         else:
             number, events = parts
+            if events and events[-1][0] == "error":  # which may say what is missing "on this machine"
+                self._tell(f"what ends the command was said on {events[-1][2]}")
             yield from _outcomes(under.pop(number), events, again, remainder)
 
     def _running(self) -> _Program:

@@ -22,7 +22,7 @@ import ray
 from ray.exceptions import ActorDiedError, OutOfMemoryError, RayError, RayTaskError
 from ray.util.metrics import Counter, Gauge
 
-from codec_superb.pipeline.workers.package_facts import package_facts
+from codec_superb.pipeline.workers.package_facts import differing, package_facts
 from codec_superb.pipeline.workers.ray_slot import Greeting, actor_class
 
 TRIES = 3
@@ -36,6 +36,12 @@ TICK_S = 1.0
 SOON_S = 10.0
 """Seconds after which an actor should have started, and without any the user is told what is waited for."""
 LOG_SHOWN = 200
+NOBODY = "; start it there (`ray start --head`), or name another"
+OTHERS = (
+    ", which listens: a cluster with a token, as `ray start` makes where there is one, takes those alone that have it: "
+    "set RAY_AUTH_MODE=token, and copy its ~/.ray/auth_token"
+)
+"""Ray asks a cluster that refuses it for 15 s, and then says no more than that it failed."""
 RESOURCES = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
 """Options of an actor, and Ray's names of these resources."""
 
@@ -82,12 +88,14 @@ class _Actor:
 
 def main(link: Connection[Any, Any], terms: Terms) -> None:
     """Serve tasks until the link is closed."""
+    more = NOBODY
     try:
         _knock(terms.address)
+        more = OTHERS
         ray.init(terms.address, logging_level=logging.ERROR, log_to_driver=False)
     except Exception as error:  # noqa: BLE001 - Ray raises many: no cluster there, one of another version of Ray or Python
-        more = "; start it there (`ray start --head`), or name another" if isinstance(error, OSError) else ""
-        link.send(("error", f"cannot begin on {terms.address or 'Ray'}: {error}{more}"))
+        advice = more if isinstance(error, OSError) else ""
+        link.send(("error", f"cannot begin on {terms.address or 'Ray'}: {error}{advice}"))
         return
     try:
         _Job(link, terms).serve()
@@ -216,9 +224,12 @@ class _Job:
             self._lose(actor, error)
         else:
             actor.at = at = Greeting(*future.result())
-            if at.package != (mine := str(package_facts())):
-                found = f"here is {mine}, on {at.host} {at.package}"
-                self._link.send(("error", f"expected the same package on all machines: {found}"))
+            mine, its = str(package_facts()), at.package
+            if mine == its:
+                mine, its = differing(package_facts().packages, at.packages)
+            if mine != its:
+                found = f"here is {mine}, on {at.host} {its}"
+                self._link.send(("error", f"expected the same packages on all machines: {found}"))
             elif not at.folder:
                 folder = self._terms.folder
                 self._link.send(
@@ -250,9 +261,13 @@ class _Job:
             return
         self._actors.remove(actor)
         ray.kill(actor.handle)  # one that is out of reach may still run
-        machine = not isinstance(error, ActorDiedError | OutOfMemoryError) or not _lives(actor.at)
-        what, where = "machine" if machine else "worker", actor.at.host if actor.at is not None else "?"
-        self._why = f"a {what} on {where}: {str(error).strip().splitlines()[-1][:LOG_SHOWN]}"
+        memory = isinstance(error, OutOfMemoryError)
+        machine = not memory and not (isinstance(error, ActorDiedError) and _lives(actor.at))
+        what, where = "machine" if machine else "worker", f" on {actor.at.host}" if actor.at is not None else ""
+        words = str(error).strip().splitlines()
+        # Ray ends with the reason, but for memory, where figures are second and the last line names its manual
+        who = f"a {what}{where}" if actor.at is not None else "an actor that had not begun"
+        self._why = f"{who}: {(' '.join(words[:2]) if memory else words[-1])[:LOG_SHOWN]}"
         tasks = list(actor.tasks.values())
         self._room -= actor.depth
         self._given -= len(tasks)
@@ -267,7 +282,7 @@ class _Job:
                 self._link.send(("done", task.number, [("crash", 0, reason, self._why, False)]))
                 tasks = tasks[1:]
         if tasks:
-            self._link.send(("tell", f"Ray lost a {what} on {where}; its work is given to another"))
+            self._link.send(("tell", f"Ray lost a {what}{where}; its work is given to another"))
         self._waiting.extendleft(reversed(tasks))
 
     def _fill(self) -> None:

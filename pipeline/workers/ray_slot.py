@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from codec_superb.pipeline.workers.executor import Executor, TaskResult
 
 Event = tuple[Any, ...]
-"""``value`` and a pickled value; ``crash``, index, reason and log; ``error`` and a pickled exception."""
+"""``value`` and a pickled value; ``crash``, index, reason and log; ``error``, a pickled exception and its machine."""
 
 
 class Greeting(NamedTuple):
@@ -22,6 +23,8 @@ class Greeting(NamedTuple):
     """As :class:`~codec_superb.pipeline.workers.package_facts.PackageFacts` says it, or why there is none."""
     folder: bool
     """Whether the folder of the call is there."""
+    packages: dict[str, str] = {}  # noqa: RUF012 - a NamedTuple's default, which nobody changes
+    """Versions of other packages that can change a result."""
 
 
 def pickled(function: Callable[[Any], Iterator[Any]], task: Any) -> bytes:
@@ -57,7 +60,7 @@ class Slot:
                 else:
                     yield "crash", event.index, event.reason, event.log
         except Exception as error:  # noqa: BLE001 - the process that called decides what it means
-            yield "error", pickle.dumps(error)
+            yield "error", pickle.dumps(error), socket.gethostname()
 
 
 def actor_class() -> type:
@@ -96,7 +99,8 @@ def actor_class() -> type:
             except ImportError as error:
                 return node, host, f"no codec-superb that can be imported ({error}) on Python {here}", found
             self._slot = Slot()
-            return node, host, str(package_facts()), found
+            facts = package_facts()
+            return node, host, str(facts), found, dict(facts.packages)
 
         def run(self, payload: bytes, timeout: float | None) -> Any:
             """Run a task."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from support.datasets.package_files import IndexServer, closed_port, only_this_index
@@ -45,6 +50,32 @@ def test_a_file_is_fetched_once(index: IndexServer, file: PackageFile) -> None:
     asked = len(index.requests)
     assert _fetch(file) == path
     assert len(index.requests) == asked
+
+
+def test_two_processes_of_a_machine_fetch_a_file_once(index: IndexServer, file: PackageFile) -> None:
+    """One asks the index, the other waits, and both have the whole file."""
+    call = (
+        "import sys, pickle; sys.path[:], file = pickle.load(sys.stdin.buffer)\n"
+        "from codec_superb.data_manifests.packages import fetch, pip_settings\n"
+        "from codec_superb.data_manifests.home import packages_home\n"
+        "fetcher = fetch.Fetcher(packages_home(), pip_settings.read_pip_settings()); print(flush=True); "
+        "sys.stdin.buffer.read(); print(fetcher.fetch(file, lambda _: None))"
+    )
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", call], stdin=PIPE, stdout=PIPE))
+            for _ in range(2)
+        ]
+        links = [(one.stdin, one.stdout) for one in both if one.stdin is not None and one.stdout is not None]
+        for order, answer in links:
+            order.write(pickle.dumps((sys.path, file)))
+            order.flush()
+            answer.readline()  # it has imported
+        for order, _ in links:
+            order.close()
+        for _, answer in links:
+            assert Path(answer.read().decode().strip()).read_bytes() == _CONTENT
+    assert len(index.downloads(_NAME)) == 1
 
 
 def test_a_download_that_breaks_off_goes_on_where_it_stopped(index: IndexServer, file: PackageFile) -> None:

@@ -8,7 +8,8 @@ import soxr
 from numpy.typing import NDArray
 from support.audio import speech_like
 
-from codec_superb.pipeline.resynthesis.lag import _energy, residual_lag
+from codec_superb.pipeline.resynthesis import lag
+from codec_superb.pipeline.resynthesis.lag import _correlate, _energy, residual_lag
 
 RATE = 16000
 
@@ -85,3 +86,25 @@ def test_the_loudest_stretch_is_that_of_all_sums(samples: int, length: int) -> N
     running = np.concatenate([[0.0], np.cumsum(np.square(signal, dtype=np.float64))])
     for at in (places, places + length):
         assert np.array_equal(_energy(signal, at), running[at])
+
+
+@pytest.mark.parametrize("samples", [2, 1601, 32000])
+def test_empty_rows_of_a_transform_change_no_bit(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The correlation is that of two transforms of one signal each, and of a division in complex numbers."""
+    from scipy import fft
+
+    random = np.random.default_rng(samples)
+    x = np.cumsum(random.standard_normal(samples)).astype(np.float32)
+    y = (np.roll(x, 5) + random.standard_normal(samples)).astype(np.float32)
+    found = [_correlate(x, y, samples // 4)]
+    monkeypatch.setattr(lag, "TOGETHER", 2)
+    found.append(_correlate(x, y, samples // 4))
+    size = fft.next_fast_len(samples + samples // 4 + 1, real=True)
+    a, b = (fft.rfft(signal - signal.mean(), size) for signal in (x, y))
+    weighted = np.conj(a) * b
+    magnitude = np.abs(weighted)
+    weighted /= np.sqrt(magnitude + np.float32(np.finfo(np.float32).tiny + 1e-9 * magnitude.max()))
+    alone = fft.irfft(weighted, size)
+    for correlation, _ in found:
+        assert np.array_equal(correlation, np.roll(alone, samples // 4)[: 2 * (samples // 4) + 1])
+    assert found[0][1] == found[1][1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 import soundfile
 from support.pipeline.drive import start
@@ -159,7 +161,8 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
             taken.append(number)
             yield (number,)
 
-    with open_executor(f"ray:{nodes.address}", 2) as pool:
+    told = list[str]()
+    with open_executor(f"ray:{nodes.address}", 2, tell=told.append) as pool:
         assert list(pool.stream(squares, [])) == []
         ahead = []
         for answered, event in enumerate(pool.stream(squares, tasks()), 1):
@@ -179,6 +182,7 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
         assert set(limits) == {"1"}
         with pytest.raises(ValueError, match="no square of -4 today"):
             list(pool.stream(squares, [(-4,), *[(-3,)] * 4]))
+        assert told[-1] == f"what ends the command was said on {socket.gethostname()}"
         pids = set(_values(pool.stream(own_pid, range(20))))
         assert any(map(alive, pids))
     wait_for(lambda: not any(map(alive, pids)), "worker processes outlive the executor")
@@ -187,18 +191,24 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
 @pytest.mark.slow
 @pytest.mark.sample(1, among="what Ray does")
 def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNodes) -> None:
-    """Both packages are named where a machine has another version, and no task runs there."""
+    """Both packages are named where a machine has another version, of this one or of numpy; no task runs there."""
     other = tmp_path / "codec_superb"
     shutil.copytree(Path(codec_superb.__file__).parent, other, ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "__init__.py").read_text()
     (other / "__init__.py").write_text(text.replace(codec_superb.__version__, "0.0.7"))
     nodes.add(resources={"other": 1}, env_vars={"PYTHONPATH": str(tmp_path)})
     words = rf"here is codec-superb {codec_superb.__version__} \(files .*, on .* codec-superb 0\.0\.7 \(files "
-    with (
-        open_executor(f"ray:{nodes.address},resources.other=1", None) as pool,
-        pytest.raises(PipelineError, match=words),
-    ):
-        list(pool.stream(squares, [(1,)]))
+    metadata = tmp_path / "before" / "numpy-1.0.7.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 1.0.7\n")
+    nodes.add(resources={"numpy": 1}, env_vars={"PYTHONPATH": f"{tmp_path / 'before'}{os.pathsep}{nodes.path}"})
+    numbers = rf"here is numpy {np.__version__}, on \S+ numpy 1\.0\.7$"
+    for resource, expected in (("other", words), ("numpy", numbers)):
+        with (
+            open_executor(f"ray:{nodes.address},resources.{resource}=1", None) as pool,
+            pytest.raises(PipelineError, match=expected),
+        ):
+            list(pool.stream(squares, [(1,)]))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import tempfile
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
@@ -26,8 +27,9 @@ class RayNodes:
     """A head without cores, and machines; each has a loopback address that no other process of tests uses."""
 
     def __init__(self) -> None:
+        self.path = os.pathsep.join(path for path in sys.path if path)
         environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "PYTHONPATH": self.path,
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_raylet_start_wait_time_s": "40",
         }
@@ -81,6 +83,10 @@ def main() -> None:
     nodes: dict[int, Any] = {}
     # not below pytest's folder: a socket's path has at most 107 bytes
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as place:
+        # where Ray notes the last cluster of this machine, which programs without an address would join; it makes no
+        # folder for that
+        os.environ["RAY_TMPDIR"] = place
+        Path(place, "ray").mkdir()
         net = f"127.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
         head = {"num_cpus": 0, "include_dashboard": False, "temp_dir": place}
         cluster = _started(lambda: Cluster(initialize_head=True, head_node_args=head | _place(f"{net}.2")))
