@@ -72,7 +72,7 @@ def test_a_changed_object_is_never_mixed(there: S3) -> None:
     found = store.stat(key)
     assert store.read(key, 0, 10, found.version)
     there.put("a/b c.bin", CONTENT[::-1])
-    with pytest.raises(ObjectError, match="was changed since its clips were listed"):
+    with pytest.raises(ObjectError, match="was changed since it was listed"):
         store.read(key, 10, 10, found.version)
 
 
