@@ -66,6 +66,20 @@ class ShardReport:
         if len(self.examples) < _SHOWN:
             self.examples.append(f"{place}: {kind}{f': {reason}' if reason else ''}")
 
+    def add(self, faults: Mapping[str, int], examples: Sequence[str]) -> None:
+        """Add what another report has."""
+        self.faults.update(faults)
+        self.examples += examples[: max(0, _SHOWN - len(self.examples))]
+
+    def lines(self) -> list[str]:
+        """Return how often each fault came, and the first places."""
+        return [f"{count} times {kind}" for kind, count in self.faults.most_common()] + self.examples
+
+    def places(self) -> list[str]:
+        """Return a name for each fault, of those that nobody noted the same one."""
+        named = [example.partition(": ")[0] for example in self.examples]
+        return named + ["(further ones)"] * (self.faults.total() - len(named))
+
 
 def expand(pattern: str) -> list[str]:
     """Return the names that a pattern stands for: ``{000..171}`` counts, leading zeros kept, ``{a,b}`` lists."""

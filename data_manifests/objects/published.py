@@ -1,13 +1,12 @@
-"""Publishers' shards and tables in a store: found by pattern, and their sounds taken without being kept."""
+"""Publishers' shards and tables in a store: found by pattern, their sounds known by place."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.data_manifests.errors import LayoutError, ManifestError
-from codec_superb.data_manifests.objects.sound import Measured, StoredSound, measure
+from codec_superb.data_manifests.errors import LayoutError
+from codec_superb.data_manifests.objects.sound import Measured, StoredSound
 from codec_superb.data_manifests.objects.stores import Found, store_of
 
 
@@ -16,24 +15,6 @@ class KeptClip(NamedTuple):
 
     sound: StoredSound
     measured: Measured
-
-
-class StoredPlaces:
-    """In the place of an :class:`~codec_superb.data_manifests.audio.store.AudioStore`: notes where each sound lies."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._seen: set[str] = set()
-
-    def take(self, clip_id: str, sound: StoredSound, content: bytes, where: str) -> tuple[Path, KeptClip]:
-        """Measure a sound; return the name that it would be stored under, and the clip.
-
-        Raises AudioFileError for what is no audio, ManifestError for an id that came before.
-        """
-        if clip_id in self._seen:
-            raise ManifestError(f"the clip id {clip_id!r} is given twice")
-        self._seen.add(clip_id)
-        return self.folder / f"{clip_id}.flac", KeptClip(sound, measure(content, sound.suffix, where))
 
 
 def objects_below(url: str) -> list[Found]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +21,7 @@ from support.shards import flac, write_shard
 from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
-from codec_superb.data_manifests.indexing import index as indexing
+from codec_superb.data_manifests.indexing import streamed
 from codec_superb.data_manifests.indexing.index import index_manifest
 from codec_superb.data_manifests.manifest import Manifest
 from codec_superb.data_manifests.stored_dataset import StoredDataset
@@ -153,7 +157,7 @@ def test_what_goes_wrong_in_a_store_costs_its_own_clips(
             tmp_path / "s" / f"{name}.tar", [("1", flac(0.1), {"text": "x"}), ("2", flac(0.2), {"text": "y"})]
         )
         s3.put(f"s/{name}.tar", shard.read_bytes())
-    monkeypatch.setattr(indexing, "LINES", 3)  # the list is a table
+    monkeypatch.setattr(streamed, "LINES", 3)  # the list is a table
     index_manifest(made, f"{s3.url}/s")
     assert [path.name for path in (tmp_path / "home" / "datasets" / "birds").glob("clips.*")] == ["clips.parquet"]
     dataset = open_dataset("birds")
@@ -179,3 +183,42 @@ def test_what_cannot_be_streamed_says_what_to_do(
         index_manifest(manifest("described_shards", '{files: "*.tar"}'), f"{s3.url}/none")
     with pytest.raises(LayoutError, match="reads a folder of this machine"):
         index_manifest(manifest("esc50", "{}"), f"{s3.url}/s")
+
+
+_INDEX = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys.argv[1:]))"
+
+
+def test_a_listing_that_is_killed_goes_on_with_the_next_shard(
+    s3: S3, tmp_path: Path, manifest: Callable[[str, str], Manifest]
+) -> None:
+    """After SIGKILL in the third shard two are not read again; nor is any that has not changed, ever."""
+    manifest("described_shards", '{files: "*.tar", labels: ["text: {_text}"]}')
+    for name in "abcd":
+        samples = [(f"{number}", flac(0.1, seed=number), {"text": name}) for number in range(4)]
+        s3.put(f"s/{name}.tar", write_shard(tmp_path / f"{name}.tar", samples).read_bytes())
+    command = [sys.executable, "-c", _INDEX, "datasets", "index", str(tmp_path / "birds.yaml"), "--root", f"{s3.url}/s"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    marks, ended = tmp_path / "home" / "datasets" / "birds" / "parts", time.monotonic() + 120
+    s3.faults.append(Fault("slow", "c.tar", seconds=15))
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+        while len(list(marks.glob("*.json"))) < 2 and time.monotonic() < ended:
+            time.sleep(0.05)
+        killed.kill()
+    assert not (marks.parent / "index.json").exists()
+    assert _read_by(command, environment, s3) == ["c.tar", "d.tar"]
+    whole = StoredDataset(marks.parent)
+    assert list(whole.clip_ids()) == [f"{name}/{number}" for name in "abcd" for number in range(4)]
+    assert _read_by(command, environment, s3) == []
+    (tmp_path / "b.tar").unlink()
+    changed = write_shard(tmp_path / "b.tar", [("9", flac(0.1), {"text": "new"})])
+    s3.put("s/b.tar", changed.read_bytes())
+    assert _read_by(command, environment, s3) == ["b.tar"]
+    assert [clip for clip in StoredDataset(marks.parent).clip_ids() if clip.startswith("b")] == ["b/9"]
+    assert len(list(marks.glob("*.json"))) == 4
+
+
+def _read_by(command: list[str], environment: dict[str, str], s3: S3) -> list[str]:
+    s3.faults.clear()
+    s3.requests.clear()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return sorted({each.path.rpartition("/")[2] for each in s3.requests if each.method == "GET" and each.range})
