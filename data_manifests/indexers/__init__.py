@@ -16,11 +16,11 @@ from codec_superb.data_manifests.errors import LayoutError, ManifestError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, Part
 from codec_superb.plugins import load
 
-_HELPERS = {"described", "described_tables", "listing", "nearest_texts", "parquet_rows", "tables"}
+_HELPERS = {"described", "described_tables", "listing", "nearest_texts", "parquet_rows", "stored_files", "tables"}
 LAYOUTS: tuple[str, ...] = tuple(sorted({module.name for module in pkgutil.iter_modules(__path__)} - _HELPERS))
 """Names that a manifest's ``source.layout`` may have: the modules of this package, each under its own name."""
 
-STREAMED = ("described_rows", "described_shards")
+STREAMED = ("described_files", "described_rows", "described_shards", "named_files")
 """Layouts whose data may lie in a store."""
 
 
@@ -47,7 +47,7 @@ def parts_of(layout: str, request: IndexRequest) -> Iterator[Part]:
     """
     if layout not in STREAMED:
         raise LayoutError(
-            f"{request.url}: the layout {layout} reads a folder of this machine, {' and '.join(STREAMED)} also a "
+            f"{request.url}: the layout {layout} reads a folder of this machine, {', '.join(STREAMED)} also a "
             "store: fetch the dataset, or name a folder of audio by --dataset URL"
         )
     found: Iterator[Part] = importlib.import_module(f"{__name__}.{layout}").parts(request)

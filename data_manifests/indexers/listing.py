@@ -67,6 +67,10 @@ class Part(NamedTuple):
     """For people."""
     read: Callable[[ShardReport], Iterator[FoundClip]]
     """Yields its clips; what cannot be used is noted."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the report."""
+    extra: tuple[str, ...] = ()
+    """Audio that the publisher does not list."""
 
 
 @dataclass(slots=True)

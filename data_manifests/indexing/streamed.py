@@ -71,7 +71,7 @@ class _Note:
 
     def other_rates(self, published: int | None) -> list[str]:
         """Return a note where clips are not at the published rate."""
-        other = {rate: counted for rate, counted in self.rates.items() if published and rate != published}
+        other = {rate: counted for rate, counted in self.rates.items() if published and rate not in {0, published}}
         if not other:
             return []
         rate, (_, _, first) = next(iter(other.items()))
@@ -87,6 +87,7 @@ def index_streamed(
     """
     request = IndexRequest(folder, manifest.partition, folder, source.options, progress, url)
     lists, noted, keys, count = PartLists(folder / PARTS), _Note(), list[str](), 0
+    notes, extra = list[str](), list[str]()
     described = _described(manifest, source, url)
     for part in parts_of(source.layout, request):
         key = f"{described} {part.key}"
@@ -94,6 +95,8 @@ def index_streamed(
         keys.append(key)
         count += mark.clips
         noted.add(mark.note)
+        notes += part.notes
+        extra += part.extra
         progress(ProgressUpdate("cut", count, 0, part.name))
     if not count:
         raise LayoutError(f"{manifest.name}: no clip of the partition ({manifest.partition.text}) lies in {url}")
@@ -107,10 +110,11 @@ def index_streamed(
         clips=count,
         expected_clips=expected.count if expected else None,
         missing=max(missing, short),
-        extra=max(0, -short),
+        extra=len(extra) + max(0, -short),
         seconds=seconds_of({rate: frames for rate, (_, frames, _) in noted.rates.items()}),
         manifest_hash="0" * 64,
     )
+    unreadable, _, first = noted.rates.get(0, (0, 0, ""))
     write = write_clip_list if count <= LINES else write_clip_table
     written = write(folder, index, lists.merged(keys))
     return IndexReport(
@@ -123,15 +127,15 @@ def index_streamed(
         missing=written.missing,
         missing_names=tuple(noted.report.places()[:NAMED]),
         extra=written.extra,
-        extra_names=(),
+        extra_names=tuple(extra[:NAMED]),
         unlabelled=0,
         unlabelled_names=(),
-        unreadable=0,
-        unreadable_names=(),
+        unreadable=unreadable,
+        unreadable_names=(first,) if unreadable else (),
         seconds=written.seconds or 0.0,
         trials={},
         collections={},
-        notes=(*noted.report.lines(), *noted.other_rates(manifest.sampling_rate)),
+        notes=(*notes, *noted.report.lines(), *noted.other_rates(manifest.sampling_rate)),
         manifest_hash=written.manifest_hash,
     )
 

@@ -27,8 +27,13 @@ def objects_below(url: str) -> list[Found]:
 
 
 def fitting(found: list[Found], url: str, pattern: str) -> list[Found]:
-    """Return the objects whose name below ``url`` fits a pattern: ``*`` ends at a slash, ``**/`` does not."""
+    """Return the objects whose name below ``url`` fits a pattern."""
+    fits, begin = pattern_of(pattern), f"{url}/"
+    return [each for each in found if each.url.startswith(begin) and fits.fullmatch(each.url[len(begin) :])]
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression of a shell pattern: ``*`` ends at a slash, ``**/`` does not."""
     parts = re.split(r"(\*\*/|\*|\?)", pattern)
     made = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    name = re.compile(re.escape(f"{url}/") + "".join(made.get(part, re.escape(part)) for part in parts))
-    return [each for each in found if name.fullmatch(each.url)]
+    return re.compile("".join(made.get(part, re.escape(part)) for part in parts))
