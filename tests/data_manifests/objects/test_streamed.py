@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,6 +21,7 @@ from support.objects.s3 import S3, Fault
 from support.shards import flac, write_shard
 
 from codec_superb.data_manifests import check, open_dataset
+from codec_superb.data_manifests.audio.audio_file import read_audio
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexing import streamed
@@ -222,3 +225,58 @@ def _read_by(command: list[str], environment: dict[str, str], s3: S3) -> list[st
     s3.requests.clear()
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     return sorted({each.path.rpartition("/")[2] for each in s3.requests if each.method == "GET" and each.range})
+
+
+def test_files_of_a_store_are_those_of_a_folder(
+    s3: S3, tmp_path: Path, manifest: Callable[[str, str], Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files whose names say all have one hash and the same samples from both; one that is no audio is counted."""
+    names = {
+        "a/1.wav": _sound("WAV", 1, subtype="FLOAT"),
+        "a/2.ogg": _sound("OGG", 2),
+        "3.flac": flac(0.2),
+        "4.mp3": b"x",
+    }
+    for name, content in names.items():
+        path = tmp_path / "files" / "audio" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    monkeypatch.setattr("codec_superb.data_manifests.dataset.manifest_names", lambda: ("birds",))
+    made = manifest("named_files", '{marker: audio, folder: audio, pattern: "(?P<t>.*)", labels: ["text: {t}"]}')
+    here = index_manifest(made, tmp_path / "files")
+    s3.put_folder(tmp_path / "files", "birds")
+    there = index_manifest(made, f"{s3.url}/birds")
+    assert (there.clips, there.manifest_hash, there.seconds) == (here.clips, here.manifest_hash, here.seconds)
+    assert (there.unreadable, there.unreadable_names) == (here.unreadable, here.unreadable_names) == (1, ("4",))
+    dataset = StoredDataset(there.folder)
+    assert dataset.clip("a/1").header() == (16_000, 8000)
+    assert np.array_equal(dataset.clip("a/2").load()[0], read_audio(tmp_path / "files" / "audio" / "a" / "2.ogg")[0])
+
+
+_HASH = """
+import sys
+from codec_superb.data_manifests import hash_cache, open_dataset
+hash_cache.SAVE_SECONDS = 0.0
+print(open_dataset(sys.argv[1]).manifest_hash)
+"""
+
+
+def test_a_folder_whose_hashing_was_killed_is_not_read_again(s3: S3, tmp_path: Path) -> None:
+    """After SIGKILL at the seventh of eight objects, those that were hashed before are not asked for again."""
+    for number in range(8):
+        s3.put(f"f/{number}.flac", flac(0.1, seed=number))
+    command = [sys.executable, "-c", _HASH, f"{s3.url}/f"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    s3.faults.append(Fault("slow", "f/6.flac", seconds=15))
+    hashes, ended = tmp_path / "home" / "folders", time.monotonic() + 120
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as killed:
+        while (
+            sum(len(json.loads(path.read_bytes())) for path in hashes.glob("*.json")) < 5 and time.monotonic() < ended
+        ):
+            time.sleep(0.05)
+        killed.kill()
+    shutil.rmtree(tmp_path / "home" / "objects")  # as if it had no room
+    read = _read_by(command, environment, s3)
+    assert "6.flac" in read
+    assert len(read) <= 3
+    assert _read_by(command, environment, s3) == []
