@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """A shard that is open, uncompressed."""
+    """A shard that is open."""
 
     name: str
     file: BinaryIO
@@ -161,7 +161,7 @@ def _members(file: Path | Shard, report: ShardReport) -> Iterator[tuple[str, byt
 
 
 def _opened(file: Path | Shard) -> tarfile.TarFile:
-    return tarfile.open(file, "r|*") if isinstance(file, Path) else tarfile.open(fileobj=file.file, mode="r|")
+    return tarfile.open(file, "r|*") if isinstance(file, Path) else tarfile.open(fileobj=file.file, mode="r|*")
 
 
 def _fields(text: bytes, place: str, report: ShardReport) -> dict[str, Any] | None:

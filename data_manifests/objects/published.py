@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
+from codec_superb.data_manifests.audio.webdataset import expand, shards_below
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.objects.sound import Measured, StoredSound
+from codec_superb.data_manifests.objects.store_path import Place, StorePath
 from codec_superb.data_manifests.objects.stores import Found, store_of
 
 
@@ -37,3 +40,19 @@ def pattern_of(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*/|\*|\?)", pattern)
     made = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(made.get(part, re.escape(part)) for part in parts))
+
+
+def shards_at(root: Place, pattern: str) -> tuple[list[Place], list[Place]]:
+    """Return the shards of a pattern that lie below ``root``, and those that do not, as :func:`shards_below` does.
+
+    In a store ``.tar`` is taken for ``.tar.gz`` where that is not there: shards that were unpacked.
+    """
+    if isinstance(root, Path):
+        here, absent = shards_below(root, pattern)
+        return list(here), list(absent)
+    there, found, missing = objects_below(root.url), list[Place](), list[Place]()
+    for name in expand(pattern):
+        fits = fitting(there, root.url, name) or fitting(there, root.url, name.removesuffix(".gz"))
+        found += [StorePath(each.url, each) for each in fits]
+        missing += [] if fits else [root / name]
+    return found, missing
