@@ -63,8 +63,9 @@ def _local(paths: Path | list[Path] | None) -> Path | list[Path] | None:
         if re.match(r"(s3|gs|hf):/", str(path)):
             from codec_superb.data_manifests.objects.urls import without_secrets
 
+            url = without_secrets(str(path).replace(":/", "://", 1))
             raise typer.BadParameter(
-                f"{without_secrets(str(path))}: this command writes into runs, which lie in a folder of this machine: "
+                f"{url}: this command writes into runs, which lie in a folder of this machine: "
                 "name one, and copy finished runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
             )
     return paths

@@ -1,8 +1,8 @@
 """Write the clip list of a dataset that lies in a store: part by part, so that a killed call goes on with the next one.
 
-Finished parts are kept beside the list (:mod:`codec_superb.data_manifests.lists.parts`). A later call reads those again
-that are new or have changed, as the versions of their objects say, and all where the manifest describes them in another
-way.
+Finished parts are kept beside the dataset, in ``.NAME.parts`` (:mod:`codec_superb.data_manifests.lists.parts`). A later
+call reads those again that are new or have changed, as the versions of their objects say, and all where the manifest
+describes them in another way.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from codec_superb.data_manifests.lists.parts import Mark, PartLists
 from codec_superb.data_manifests.manifest import IndexedSource, Manifest, is_wanted
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 
-PARTS = "parts"
-"""Folder, beside the clip list, of the lists of its parts."""
 LINES = 100_000
 """Clips of a list that is written as lines, and held in memory; a longer one is a table."""
 _FORMAT = 1
@@ -86,7 +84,7 @@ def index_streamed(
     Raises LayoutError, ManifestError (an id given twice), ObjectError for a part that cannot be read, and StoreError.
     """
     request = IndexRequest(folder, manifest.partition, folder, source.options, progress, url)
-    lists, noted, keys, count = PartLists(folder / PARTS), _Note(), list[str](), 0
+    lists, noted, keys, count = PartLists(folder.with_name(f".{folder.name}.parts")), _Note(), list[str](), 0
     notes, extra = list[str](), list[str]()
     described = _described(manifest, source, url)
     for part in parts_of(source.layout, request):

@@ -201,22 +201,22 @@ def test_a_listing_that_is_killed_goes_on_with_the_next_shard(
         s3.put(f"s/{name}.tar", write_shard(tmp_path / f"{name}.tar", samples).read_bytes())
     command = [sys.executable, "-c", _INDEX, "datasets", "index", str(tmp_path / "birds.yaml"), "--root", f"{s3.url}/s"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    marks, ended = tmp_path / "home" / "datasets" / "birds" / "parts", time.monotonic() + 120
+    marks, ended = tmp_path / "home" / "datasets" / ".birds.parts", time.monotonic() + 120
     s3.faults.append(Fault("slow", "c.tar", seconds=15))
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
         while len(list(marks.glob("*.json"))) < 2 and time.monotonic() < ended:
             time.sleep(0.05)
         killed.kill()
-    assert not (marks.parent / "index.json").exists()
+    assert not (marks.with_name("birds") / "index.json").exists()
     assert _read_by(command, environment, s3) == ["c.tar", "d.tar"]
-    whole = StoredDataset(marks.parent)
+    whole = StoredDataset(marks.with_name("birds"))
     assert list(whole.clip_ids()) == [f"{name}/{number}" for name in "abcd" for number in range(4)]
     assert _read_by(command, environment, s3) == []
     (tmp_path / "b.tar").unlink()
     changed = write_shard(tmp_path / "b.tar", [("9", flac(0.1), {"text": "new"})])
     s3.put("s/b.tar", changed.read_bytes())
     assert _read_by(command, environment, s3) == ["b.tar"]
-    assert [clip for clip in StoredDataset(marks.parent).clip_ids() if clip.startswith("b")] == ["b/9"]
+    assert [clip for clip in StoredDataset(marks.with_name("birds")).clip_ids() if clip.startswith("b")] == ["b/9"]
     assert len(list(marks.glob("*.json"))) == 4
 
 
