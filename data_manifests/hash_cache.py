@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,7 @@ class HashCache:
         self._known = _load(path)
         self._used: dict[str, tuple[int, int, str]] = {}
         self._saved = time.monotonic()
+        self._writing = threading.Lock()
 
     def get(self, key: str, path: Path, compute: Callable[[Path], str]) -> str:
         """Return the hash of ``path``, calling ``compute`` only if size or modification time have changed."""
@@ -33,9 +35,11 @@ class HashCache:
         if tuple(known) != stamp:
             digest = compute()
         self._used[key] = (*stamp, digest)
-        if time.monotonic() - self._saved > SAVE_SECONDS:
-            self._saved = time.monotonic()  # before: threads ask at once
-            self._write(self._known | dict(self._used))
+        # threads ask at once; of two that would write, an older state must not come last
+        with self._writing:
+            if time.monotonic() - self._saved > SAVE_SECONDS:
+                self._write(self._known | dict(self._used))
+                self._saved = time.monotonic()
         return digest
 
     def set(self, key: str, path: Path, digest: str) -> None:

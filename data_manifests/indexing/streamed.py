@@ -2,7 +2,7 @@
 
 Finished parts are kept beside the dataset, in ``.NAME.parts`` (:mod:`codec_superb.data_manifests.lists.parts`). A later
 call reads those again that are new or have changed, as the versions of their objects say, and all where the manifest
-describes them in another way.
+describes them in another way, or the program has another version.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from codec_superb import __version__
 from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.clip_list import (
     ClipRecord,
@@ -34,8 +35,6 @@ from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 
 LINES = 100_000
 """Clips of a list that is written as lines, and held in memory; a longer one is a table."""
-_FORMAT = 1
-"""Of a part: another one is read again."""
 
 
 @dataclass(slots=True)
@@ -149,7 +148,7 @@ def _described(manifest: Manifest, source: IndexedSource, url: str) -> str:
     fields = manifest.model_dump(mode="json", include={"name", "title", "homepage", "licence", "categories", "slice"})
     said = {**fields, "partition": manifest.partition.model_dump(mode="json"), "layout": source.layout}
     options = source.model_dump(mode="json")["options"]
-    return hashlib.sha256(canonical_json([_FORMAT, url, said, options])).hexdigest()
+    return hashlib.sha256(canonical_json([__version__, url, said, options])).hexdigest()
 
 
 def _in_partition(clip: FoundClip, manifest: Manifest) -> bool:
