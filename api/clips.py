@@ -11,7 +11,7 @@ from codec_superb.pipeline.comparison.results import ResultDataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import dataset_of_run, load_mono
-from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.folder import open_run
 from codec_superb.pipeline.tables.rows import ClipRow
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Clip:
         if self.origin.source.is_file():
             raise PipelineError(f"{self.origin.source} is a submission, which holds no sound: load the run folder")
         check_there(self.origin.source)
-        return read_audio(RunFolder(self.origin.source).audio_path(self.id), self.row.resynthesis_sha256)
+        return read_audio(open_run(self.origin.source).audio_path(self.id), self.row.resynthesis_sha256)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{key} {value:.3g}" for key, value in self.values.items())

@@ -16,7 +16,7 @@ from codec_superb.api.given import (
     check_device,
     check_kbps,
     check_limit,
-    paths,
+    places,
 )
 from codec_superb.api.live import device_for, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
@@ -33,7 +33,7 @@ from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.comparison.results import combine, load_results
 from codec_superb.pipeline.resynthesis.clip import let_go
-from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.folder import find_results
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.plugins import is_file_name
 
@@ -174,15 +174,15 @@ def probe(
 
 
 def load(*sources: Place) -> Result:
-    """Load run folders, folders that hold some, and submission files, as one result.
+    """Load run folders, folders that hold some, and submission files, or what their URLs name, as one result.
 
     Raises RunFolderError for a run that is not scored, SubmissionError for a file that does not pass its check,
     PipelineError where one codec has a dataset twice.
     """
-    given = paths(sources)
+    given = places(sources)
     files = [path for path in given if path.is_file()]
     folders = [path for path in given if not path.is_file()]
-    runs = [run.path for run in find_runs(folders)] if folders or not files else []
+    runs = [run.path for run in find_results(folders)] if folders or not files else []
     return Result(combine(load_results(path) for path in (*files, *runs)), (), evaluate)
 
 

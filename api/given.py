@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from codec_superb.api.folder import PREFIX
 from codec_superb.base_codec.errors import RefusedSetting
+from codec_superb.data_manifests.objects.store_path import Place, place_of
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.workers.devices import Device
@@ -58,20 +59,20 @@ def check_device(device: object) -> None:
         raise RefusedSetting(f"device: expected {_either(get_args(Device))}, got {device!r}")
 
 
-def check_there(source: Path) -> None:
+def check_there(source: Place) -> None:
     """Refuse a run or a submission that is no more."""
     if not source.exists():
-        temporary = any(part.startswith(PREFIX) for part in source.parts)
+        temporary = any(part.startswith(PREFIX) for part in str(source).split("/"))
         ended = "its temporary folder ended with its result: keep the result, or use out="
         raise PipelineError(f"{source} is not there any more" + (f": {ended}" if temporary else ""))
 
 
-def paths(sources: Sequence[Any]) -> list[Path]:
-    """Return sources as paths that exist."""
+def places(sources: Sequence[Any]) -> list[Place]:
+    """Return sources, paths or URLs, as places that exist."""
     for source in sources:
         if not isinstance(source, str | Path):
             raise PipelineError(f"expected paths, got a {type(source).__name__}: of several write load(a, b)")
-    found = [Path(source).expanduser() for source in sources]
+    found = [place.expanduser() if isinstance(place, Path) else place for place in map(place_of, sources)]
     if absent := [path for path in found if not path.exists()]:
         raise PipelineError(f"there is no file or folder {absent[0]}: give a folder of runs, or a submission file")
     return found

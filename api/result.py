@@ -19,6 +19,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.cli.commands.report import TITLE, rank, write
 from codec_superb.cli.options import DEFAULT_SAMPLES
 from codec_superb.cli.report_data import codec_results, failures_of
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import Category, metrics_for
 from codec_superb.pipeline.aggregates.rate import measured_kbps
@@ -59,13 +60,11 @@ class Result:
 
     @property
     def folders(self) -> list[Path]:
-        """Run folders. Raises PipelineError where some of it was loaded from submission files."""
-        found = [of.source for entry in self.entries for of in entry.datasets]
-        for path in found:
-            check_there(path)
-        if files := [path for path in found if path.is_file()]:
-            raise PipelineError(f"{files[0]} is a submission, which holds no sound: load the run folders for this")
-        return found
+        """Run folders. Raises PipelineError where some of it was loaded from submission files, or lies in a store."""
+        found = _places(self.entries)
+        if stored := [place for place in found if not isinstance(place, Path)]:
+            raise PipelineError(f"{stored[0]} lies in a store, where nothing is added to a run: copy it to a folder")
+        return [place for place in found if isinstance(place, Path)]
 
     def __len__(self) -> int:
         return len(self.codecs)
@@ -234,7 +233,7 @@ class Result:
         self.only()
         who = Submitter(name=submitter, contact=contact) if submitter else None
         clean = self._with(entry for entry in self.entries if entry.condition is None)
-        return pack(clean.folders, Path(path).expanduser(), submitter=who, samples=samples)
+        return pack(_places(clean.entries), Path(path).expanduser(), submitter=who, samples=samples)
 
     def report(self, path: str | Path, *, title: str = TITLE) -> Path:
         """Write the page that ``codec-superb report`` writes, and return its path."""
@@ -264,3 +263,13 @@ class Result:
 
 def _mean(values: list[float]) -> float:
     return fsum(values) / len(values) if values else nan
+
+
+def _places(entries: Iterable[Results]) -> list[Place]:
+    """Return where runs lie. Raises PipelineError where some are submission files, or are no more."""
+    found = [of.source for entry in entries for of in entry.datasets]
+    for place in found:
+        check_there(place)
+    if files := [place for place in found if place.is_file()]:
+        raise PipelineError(f"{files[0]} is a submission, which holds no sound: load the run folders for this")
+    return found

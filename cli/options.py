@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from codec_superb.base_codec.options import Dtype
 from codec_superb.metrics.table import Category
+
+if TYPE_CHECKING:
+    from codec_superb.data_manifests.objects.store_path import Place
 
 DEFAULT_SAMPLES = 6
 """Default number of listening samples of ``pack`` and ``bench``: two per category of ``mini``."""
@@ -53,16 +56,17 @@ ReferenceOption = Annotated[
 ]
 
 
-def _local(paths: Path | list[Path]) -> Path | list[Path]:
+def _local(paths: Path | list[Path] | None) -> Path | list[Path] | None:
     """Refuse URLs: a run is journalled, locked and renamed, which stores do not offer."""
     for path in paths if isinstance(paths, list) else [paths]:
         # a path of s3://bucket/runs
         if re.match(r"(s3|gs|hf):/", str(path)):
             from codec_superb.data_manifests.objects.urls import without_secrets
 
+            url = without_secrets(str(path).replace(":/", "://", 1))
             raise typer.BadParameter(
-                f"{without_secrets(str(path))}: runs are written and read in a folder of this machine: name one, "
-                "and copy finished runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
+                f"{url}: this command writes into runs, which lie in a folder of this machine: "
+                "name one, and copy finished runs with `codec-superb copy FOLDER URL`, or back with `copy URL FOLDER`"
             )
     return paths
 
@@ -183,9 +187,19 @@ BudgetOption = Annotated[
 RunsArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.", callback=_local)
 ]
+SomeRunsArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.", callback=_local),
+]
+ReadRunsArgument = Annotated[
+    list[str], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some, or their URL.")
+]
+"""Of commands that write nothing into runs."""
 
 
-def plain_path(path: Path) -> str:
-    """Return a path relative to the current folder where it is below it, else unchanged."""
+def plain_path(path: Place) -> str:
+    """Return a path relative to the current folder where it is below it, else unchanged; a URL as it is."""
+    if not isinstance(path, Path):
+        return str(path)
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

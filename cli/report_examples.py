@@ -100,7 +100,7 @@ def _example(task: _Task, clip: str, names: Mapping[int, str], heard: Sequence[s
     """Put an example together; ``heard`` has the transcript of the original, then one for each codec."""
     from codec_superb.pipeline.runs.audio_store import read_audio
     from codec_superb.pipeline.runs.dataset_access import load_mono
-    from codec_superb.pipeline.runs.folder import RunFolder
+    from codec_superb.pipeline.runs.folder import open_run
     from codec_superb.pipeline.submission.listening import is_redistributable
     from codec_superb.pipeline.submission.samples import ogg_opus
 
@@ -117,7 +117,7 @@ def _example(task: _Task, clip: str, names: Mapping[int, str], heard: Sequence[s
         source = entry.dataset(task.dataset.name)
         if source is None:
             continue
-        folder, of = RunFolder(source.source), rows[clip]
+        folder, of = open_run(source.source), rows[clip]
         values = of.probes[probe.key].resynthesis
         sound = b""
         if audible:
@@ -139,7 +139,7 @@ def _example(task: _Task, clip: str, names: Mapping[int, str], heard: Sequence[s
 
 def _on_resyntheses(task: _Task, entry: Results, rows: Mapping[str, ClipRow]) -> dict[str, str]:
     """Return what the first stage of the chain heard after a codec, by clip, from the journal of the run."""
-    from codec_superb.pipeline.runs.folder import RunFolder
+    from codec_superb.pipeline.runs.folder import open_run
 
     source, digest = entry.dataset(task.dataset.name), task.info.settings.get(FIRST)
     if source is None or digest is None:
@@ -147,7 +147,7 @@ def _on_resyntheses(task: _Task, entry: Results, rows: Mapping[str, ClipRow]) ->
     current = {clip: row.resynthesis_sha256 for clip, row in rows.items()}
     return {
         line.clip: line.text
-        for line in RunFolder(source.source).predictions()
+        for line in open_run(source.source).predictions()
         if line.text is not None and line.model == digest and line.sha256 == current.get(line.clip, "")
     }
 

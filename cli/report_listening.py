@@ -65,7 +65,7 @@ def _choose(rows: Sequence[ClipRow], datasets: Mapping[str, Dataset], per_catego
 def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> ReportSample:
     from codec_superb.pipeline.runs.audio_store import read_audio
     from codec_superb.pipeline.runs.dataset_access import load_mono
-    from codec_superb.pipeline.runs.folder import RunFolder
+    from codec_superb.pipeline.runs.folder import open_run
     from codec_superb.pipeline.submission.samples import ogg_opus
 
     clip = dataset.clip(row.clip)
@@ -75,7 +75,7 @@ def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Re
         source = entry.dataset(row.dataset)
         if source is not None:
             digest = _row(entry, row).resynthesis_sha256 or ""
-            resynthesis, resynthesis_rate = read_audio(RunFolder(source.source).audio_path(row.clip), digest)
+            resynthesis, resynthesis_rate = read_audio(open_run(source.source).audio_path(row.clip), digest)
             versions[entry.card.name] = ogg_opus(resynthesis, resynthesis_rate, KBPS)
     said = clip.labels.text or ", ".join(clip.labels.events) or None
     return ReportSample(

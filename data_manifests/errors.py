@@ -48,6 +48,10 @@ class ObjectError(AudioFileError):
     """An object of a store is not there, has changed, is truncated or cannot be had; other objects can."""
 
 
+class MissingObject(ObjectError, FileNotFoundError):
+    """There is no object of that name."""
+
+
 class StoreError(DatasetError):
     """A store gives nothing at all: it does not answer, or refuses who asks. The same for every clip."""
 

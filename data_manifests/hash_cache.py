@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from codec_superb.data_manifests.files import file_stamp, write_atomically
+
+SAVE_SECONDS = 30.0
+"""Seconds between two writes: the most work that a killed process loses."""
 
 
 class HashCache:
@@ -17,6 +22,8 @@ class HashCache:
         self._path = path
         self._known = _load(path)
         self._used: dict[str, tuple[int, int, str]] = {}
+        self._saved = time.monotonic()
+        self._writing = threading.Lock()
 
     def get(self, key: str, path: Path, compute: Callable[[Path], str]) -> str:
         """Return the hash of ``path``, calling ``compute`` only if size or modification time have changed."""
@@ -28,6 +35,11 @@ class HashCache:
         if tuple(known) != stamp:
             digest = compute()
         self._used[key] = (*stamp, digest)
+        # threads ask at once; of two that would write, an older state must not come last
+        with self._writing:
+            if time.monotonic() - self._saved > SAVE_SECONDS:
+                self._write(self._known | dict(self._used))
+                self._saved = time.monotonic()
         return digest
 
     def set(self, key: str, path: Path, digest: str) -> None:
@@ -40,9 +52,12 @@ class HashCache:
         On a read-only file system nothing is written, and the next call computes the hashes again.
         """
         if self._used != self._known:
-            with suppress(OSError):
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(self._path, json.dumps(self._used).encode())
+            self._write(self._used)
+
+    def _write(self, hashes: dict[str, tuple[int, int, str]]) -> None:
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._path, json.dumps(hashes).encode())
 
 
 def _load(path: Path) -> dict[str, tuple[int, int, str]]:

@@ -23,7 +23,7 @@ from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_re
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
-from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.folder import open_run
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.token_store import read_tokens
@@ -254,7 +254,7 @@ def _speed(pairs: Sequence[tuple[ClipRow, ClipRow]]) -> Speed:
 
 def _equal_tokens(pairs: Sequence[tuple[ClipRow, ClipRow]], one: Results, two: Results) -> EqualTokens:
     """Compare the tokens of the runs, clip by clip."""
-    folders = [{its.info.name: RunFolder(its.source) for its in results.datasets} for results in (one, two)]
+    folders = [{its.info.name: open_run(its.source) for its in results.datasets} for results in (one, two)]
     equal = np.zeros(one.card.codebooks or 0, dtype=np.int64)
     frames = whole = 0
     for row, _ in pairs:

@@ -18,9 +18,10 @@ from codec_superb.applications.xares.examples import FAMILY, Example, asked, def
 from codec_superb.applications.xares.shards import decode, find_shards, read_shard
 from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.files import file_stamp, write_atomically
+from codec_superb.data_manifests.objects.store_path import Place
 
 
-def examples_of_shards(track: Track, root: Path, store: FramesStore, report: ShardReport) -> dict[str, list[Example]]:
+def examples_of_shards(track: Track, root: Place, store: FramesStore, report: ShardReport) -> dict[str, list[Example]]:
     """Return the training sounds of each task from the shards below ``root``; what cannot be used is in ``report``.
 
     A shard whose sounds are encoded already is not opened again. Raises ApplicationError for a shard that is missing,
@@ -36,7 +37,7 @@ def examples_of_shards(track: Track, root: Path, store: FramesStore, report: Sha
     return found
 
 
-def _examples(task: str, of: TrackTask, root: Path, store: FramesStore, report: ShardReport) -> Iterator[Example]:
+def _examples(task: str, of: TrackTask, root: Place, store: FramesStore, report: ShardReport) -> Iterator[Example]:
     prompt = _question(task)
     for pattern in of.shards:
         for shard in find_shards(root, pattern):
@@ -51,9 +52,9 @@ def _question(task: str) -> str:
     return asked(render(definition.prompt(FAMILY), Item("", definition.task.categories[0])))
 
 
-def _indexed(shard: Path, of: TrackTask, store: FramesStore, report: ShardReport) -> list[tuple[str, str]]:
+def _indexed(shard: Place, of: TrackTask, store: FramesStore, report: ShardReport) -> list[tuple[str, str]]:
     """Return key and text of each sample of a shard whose frames are kept, encoding those that are not."""
-    said = json.dumps([str(shard.resolve()), file_stamp(shard), of.fields, store.digest])
+    said = json.dumps([str(shard.resolve()), _stamp(shard), of.fields, store.digest])
     file = home_of("shards") / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.json"
     if file.is_file():
         index: Mapping[str, list[list[str]]] = json.loads(file.read_text())
@@ -76,6 +77,10 @@ def _indexed(shard: Path, of: TrackTask, store: FramesStore, report: ShardReport
     report.faults += own.faults
     report.examples += own.examples[: max(0, 20 - len(report.examples))]
     return samples
+
+
+def _stamp(shard: Place) -> tuple[int, int] | tuple[int, str]:
+    return file_stamp(shard) if isinstance(shard, Path) else shard.state()[1:]
 
 
 def _gone(shard: str, _rate: int) -> Samples:

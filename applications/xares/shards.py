@@ -14,7 +14,10 @@ from codec_superb.applications.clips import at_rate
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.applications.interface import Samples
 from codec_superb.base_codec import fitting
-from codec_superb.data_manifests.audio.webdataset import ShardReport, read_entries, shards_below, texts_of
+from codec_superb.data_manifests.audio.webdataset import Shard, ShardReport, read_entries, texts_of
+from codec_superb.data_manifests.objects.object_file import in_order
+from codec_superb.data_manifests.objects.published import shards_at
+from codec_superb.data_manifests.objects.store_path import Place
 
 _LEAST_DIFFERENT, _LONG, _LEAST_LETTERS = 4, 10, 0.5
 
@@ -30,9 +33,9 @@ class ShardSample(NamedTuple):
     target: str
 
 
-def find_shards(root: Path, pattern: str) -> list[Path]:
+def find_shards(root: Place, pattern: str) -> list[Place]:
     """Return the shards of a pattern below ``root``. Raises ApplicationError naming the first one that is missing."""
-    found, missing = shards_below(root, pattern)
+    found, missing = shards_at(root, pattern)
     if missing:
         raise ApplicationError(
             f"{missing[0]}: expected a shard, found none ({len(missing)} of {len(found) + len(missing)} of {pattern} "
@@ -41,12 +44,14 @@ def find_shards(root: Path, pattern: str) -> list[Path]:
     return found
 
 
-def read_shard(file: Path, fields: Sequence[str], report: ShardReport, *, training: bool) -> Iterator[ShardSample]:
+def read_shard(file: Place, fields: Sequence[str], report: ShardReport, *, training: bool) -> Iterator[ShardSample]:
     """Yield the samples of a shard, a sound with several texts several times; ``fields`` are tried in order.
 
     Texts that the published recipe takes for corrupt are left out of training, and of nothing else; all is counted.
     """
-    for entry in read_entries(file, report):
+    # of a store from beginning to end, compressed or not: nothing of it is kept here
+    shard = file if isinstance(file, Path) else Shard(file.name, in_order(file.state()))
+    for entry in read_entries(shard, report):
         for target in texts_of(entry, fields, report):
             if training and is_corrupt(target):
                 report.note("a text that training leaves out", entry.place, repr(target[:40]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,20 +11,22 @@ from codec_superb.cli.options import JsonOption, plain_path
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
+    from codec_superb.data_manifests.objects.store_path import Place
     from codec_superb.pipeline.submission.findings import CheckReport
 
 FAULTS = 3
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.zip…", help="Submission files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE.zip…", help="Submission files, or their URLs.")],
     as_json: JsonOption = False,
 ) -> None:
     """Check submission files: schema, rows, every aggregate recomputed; exit 3 when one has a fault."""
+    from codec_superb.data_manifests.objects.store_path import place_of, readable
     from codec_superb.pipeline.submission.check import check
     from codec_superb.pipeline.submission.known_datasets import prepared_dataset
 
-    reports = {file: check(file, known=prepared_dataset) for file in files}
+    reports = {place: check(readable(place), known=prepared_dataset) for place in map(place_of, files)}
     if as_json:
         print_json([{"file": str(file), **report.model_dump(mode="json")} for file, report in reports.items()])
     else:
@@ -35,7 +36,7 @@ def command(
         raise typer.Exit(FAULTS)
 
 
-def _say(file: Path, report: CheckReport) -> None:
+def _say(file: Place, report: CheckReport) -> None:
     verdict = "ok" if report.ok else count(len(report.problems) + report.more, "problem")
     about = f" ({report.codec} on {', '.join(report.datasets)}, {count(report.clips, 'clip')})" if report.codec else ""
     typer.echo(f"{plain_path(file)}: {verdict}{about}")

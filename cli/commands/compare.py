@@ -28,8 +28,10 @@ PUBLISHED_COLUMNS = ("", "ours", "95 % interval", "published", "difference")
 
 
 def command(
-    first: Annotated[Path, typer.Argument(metavar="A", help="Run folder, a codec's folder, or submission file.")],
-    second: Annotated[Path | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
+    first: Annotated[
+        str, typer.Argument(metavar="A", help="Run folder, a codec's folder, or submission file; or its URL.")
+    ],
+    second: Annotated[str | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
     published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
     across: Annotated[bool, typer.Option("--across-conditions", help="Two codecs under different conditions.")] = False,
     table: Annotated[Path | None, typer.Option(help="The differences as a table, FILE.tex, .md or .csv.")] = None,
@@ -43,9 +45,10 @@ def command(
     if second is None:
         _compare_published(first, as_json=as_json)
         return
+    from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.comparison.codecs import compare
 
-    report = compare(first, second, across_conditions=across)
+    report = compare(place_of(first), place_of(second), across_conditions=across)
     if table is not None:
         _write(report, table)
     if as_json:
@@ -68,12 +71,13 @@ def _write(report: ComparisonReport, path: Path) -> None:
     write_output(path, written_grid(grid, path.name).encode())
 
 
-def _compare_published(path: Path, *, as_json: bool) -> None:
+def _compare_published(place: str, *, as_json: bool) -> None:
     """Print a codec's results beside the published figures of its configuration."""
+    from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.comparison.codecs import load_one
     from codec_superb.pipeline.comparison.published import compare_published
 
-    report = compare_published(load_one(path))
+    report = compare_published(load_one(place_of(place)))
     if as_json:
         print_json(report.model_dump(mode="json"))
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codec_superb.cli.console import note, print_json, print_table
-from codec_superb.cli.options import JsonOption, RunsArgument, plain_path
+from codec_superb.cli.options import JsonOption, ReadRunsArgument, plain_path
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.literature.mseb import MsebSummary
@@ -50,18 +50,19 @@ def _cells(each: MsebSummary) -> tuple[str, ...]:
 
 @app.command("export")
 def export(
-    runs: RunsArgument,
+    runs: ReadRunsArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder to write <encoder>/<task>.jsonl into.")],
     as_json: JsonOption = False,
 ) -> None:
     """Write the results of MSEB's tasks on resyntheses as its result files, a folder for each codec and model."""
     from codec_superb.applications.mseb.result_json import read_lines, write_lines
     from codec_superb.cli.commands.report import load
+    from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.comparison.mseb import mseb_files
     from codec_superb.pipeline.output_file import write_output
 
     written: dict[str, int] = {}
-    for results in load(runs):
+    for results in load(list(map(place_of, runs))):
         for name, members in mseb_files(results).items():
             data = write_lines(members)
             assert read_lines(data, name) == list(members)  # what is written, a strict reader takes

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from codec_superb.cli.console import note, print_json
-from codec_superb.cli.options import DEFAULT_SAMPLES, JsonOption, RunsArgument, plain_path
+from codec_superb.cli.options import DEFAULT_SAMPLES, JsonOption, ReadRunsArgument, plain_path
 
 
 def command(
-    runs: RunsArgument,
+    runs: ReadRunsArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="The submission file to write, FILE.zip.")],
     submitter: Annotated[str | None, typer.Option(help="Person or group that answers for it.")] = None,
     contact: Annotated[str | None, typer.Option(help="Mail address or web page for questions.")] = None,
@@ -28,13 +28,14 @@ def command(
     """
     if contact and not submitter:
         raise typer.BadParameter("--contact needs --submitter, the name it belongs to")
-    from codec_superb.pipeline.runs.folder import find_runs
+    from codec_superb.data_manifests.objects.store_path import place_of
+    from codec_superb.pipeline.runs.folder import find_results
     from codec_superb.pipeline.runs.info import is_imported
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
     from codec_superb.pipeline.submission.statements import unstated
 
-    folders = find_runs(runs)
+    folders = find_results(map(place_of, runs))
     who = Submitter(name=submitter, contact=contact) if submitter else None
     written = pack(folders, out, submitter=who, samples=samples, card=card, public=who is not None)
     if as_json:

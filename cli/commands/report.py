@@ -16,6 +16,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
+    from codec_superb.data_manifests.objects.store_path import Place
     from codec_superb.metrics.table import Metric
     from codec_superb.pipeline.comparison.results import Results
     from codec_superb.pipeline.errors import PipelineError
@@ -26,7 +27,9 @@ TITLE = "Codec-SUPERB report"
 
 
 def command(
-    sources: Annotated[list[Path], typer.Argument(metavar="RUN|FILE…", help="Run folders or submission files.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="RUN|FILE…", help="Run folders or submission files, or their URLs.")
+    ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="The page to write, FILE.html.")] = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = TITLE,
     listening: Annotated[
@@ -62,6 +65,7 @@ def command(
 ) -> None:
     """Write a self-contained report, and tables, figures and a checklist for a paper."""
     from codec_superb.cli.paper.outputs import PaperOptions, refuse_other_form, write_paper
+    from codec_superb.data_manifests.objects.store_path import place_of
 
     options = PaperOptions(
         latex, csv, markdown, figure, ranks, checklist, columns, uncertainty, by, category, sort, second, metric, width
@@ -70,7 +74,7 @@ def command(
         raise typer.BadParameter(
             "say what to write: -o FILE.html, --latex, --csv, --markdown, --figure, --ranks or --checklist"
         )
-    results = load(sources)
+    results = load(list(map(place_of, sources)))
     rankings, metrics = rank(results), _table(results)
 
     def page(path: Path) -> list[str]:
@@ -123,23 +127,27 @@ def _raise_first(faults: Mapping[str, WebError | PipelineError], *, alone: bool)
         raise PaperError(told) from next(iter(faults.values()))
 
 
-def load(sources: Sequence[Path]) -> list[Results]:
+def load(sources: Sequence[Place]) -> list[Results]:
     """Load run folders (also folders of them) and submission files; one entry a codec and condition.
 
-    Runs that are not scored are left out with a message, unless there is nothing else: then the first is an error.
+    Runs that are not scored, or still being copied into a store, are left out with a message, unless there is nothing
+    else: then the first is an error.
     """
     from codec_superb.pipeline.comparison.results import combine, load_results
-    from codec_superb.pipeline.runs.folder import find_runs
+    from codec_superb.pipeline.runs.folder import find_results
 
     files = [path for path in sources if path.is_file()]
     folders = [path for path in sources if not path.is_file()]
-    runs = find_runs(folders) if folders else []
-    states = {run.path: run.info().status for run in runs}
+    runs = find_results(folders) if folders else []
+    states = {run.path: run.info().status if run.exists() else "not whole" for run in runs}
     waiting = {path: status for path, status in states.items() if status != "scored"}
     if not files and len(waiting) == len(runs):
         waiting = {}
     found = combine(load_results(path) for path in (*files, *(run.path for run in runs if run.path not in waiting)))
     for path, status in waiting.items():
+        if not isinstance(path, Path):
+            note(f"left out, {status}: {path}; score it on a machine, or end its copy with codec-superb copy")
+            continue
         first = "finish it with resynth or import, then " if status == "started" else ""
         note(
             f"left out, not scored ({status}): {plain_path(path)}; {first}codec-superb score {quote(plain_path(path))}"

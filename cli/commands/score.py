@@ -17,6 +17,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     PesqOption,
     ShardOption,
+    SomeRunsArgument,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders, or folders of them.")] = None,
+    runs: SomeRunsArgument = None,
     reference: Annotated[Path | None, typer.Option(help="Folder of original audio.")] = None,
     resynthesis: Annotated[Path | None, typer.Option(help="Folder of what a codec made of it, same paths.")] = None,
     metric: MetricOption = None,

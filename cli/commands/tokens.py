@@ -93,7 +93,7 @@ def show(
 
 @app.command("decode")
 def decode(
-    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="What `tokens export` wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE.parquet", help="What `tokens export` wrote, or its URL.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the sound, a FLAC for each clip.")],
     codec: Annotated[str | None, typer.Option("--codec", help="The codec.", show_default="the file's own")] = None,
     device: DeviceOption = "auto",
@@ -103,11 +103,12 @@ def decode(
     as_json: JsonOption = False,
 ) -> None:
     """Decode a file of tokens to <out>/<clip>.flac, the resynthesis that resynth gives."""
+    from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.resynthesis.tokens import decode_tokens
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
-        done = decode_tokens(file, out, codec=codec, device=device, options=options, progress=progress)
+        done = decode_tokens(place_of(file), out, codec=codec, device=device, options=options, progress=progress)
     for clip, reason in done.failed.items():
         note(f"{clip}: {reason}")
     if as_json:

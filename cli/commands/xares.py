@@ -37,13 +37,9 @@ MatchedOption = Annotated[
 ]
 ShuffledOption = Annotated[bool, typer.Option("--shuffled", help="Train on labels of other clips: a control.")]
 DataOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--data",
-        metavar="DIR",
-        exists=True,
-        file_okay=False,
-        help="Train on publishers' shards below this folder, and try their test parts.",
+        "--data", metavar="DIR|URL", help="Train on publishers' shards below this folder, and try their test parts."
     ),
 ]
 WeightsDir = Annotated[
@@ -166,9 +162,10 @@ def check_encoder(
 
 def _asked(
     encoder: str, track: str, decoder: str, seeds: Sequence[int], matched: Sequence[Path] | None, shuffled: bool,
-    data: Path | None, weights: Path | None, device: Device, bf16: bool,
+    data: str | None, weights: Path | None, device: Device, bf16: bool,
 ) -> Asked:  # fmt: skip
     from codec_superb.applications.xares.configuration import track_named
+    from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.workers.devices import trained_on
     from codec_superb.pipeline.xares.run import Asked
 
@@ -176,8 +173,11 @@ def _asked(
         raise typer.BadParameter("expected --matched or --shuffled, got both")
     if matched and data:
         raise typer.BadParameter("expected --matched or --data, got both: shards are no sound of a codec")
+    place = place_of(data) if data else None
+    if place is not None and not place.is_dir():
+        raise typer.BadParameter(f"--data: expected a folder of shards, {plain_path(place)} does not exist or is none")
     return Asked(
-        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, data,
+        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, place,
         weights, trained_on(device), bf16,
     )  # fmt: skip
 

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """A shard that is open, uncompressed."""
+    """A shard that is open."""
 
     name: str
     file: BinaryIO
@@ -65,6 +65,20 @@ class ShardReport:
         self.faults[kind] += 1
         if len(self.examples) < _SHOWN:
             self.examples.append(f"{place}: {kind}{f': {reason}' if reason else ''}")
+
+    def add(self, faults: Mapping[str, int], examples: Sequence[str]) -> None:
+        """Add what another report has."""
+        self.faults.update(faults)
+        self.examples += examples[: max(0, _SHOWN - len(self.examples))]
+
+    def lines(self) -> list[str]:
+        """Return how often each fault came, and the first places."""
+        return [f"{count} times {kind}" for kind, count in self.faults.most_common()] + self.examples
+
+    def places(self) -> list[str]:
+        """Return a name for each fault, of those that nobody noted the same one."""
+        named = [example.partition(": ")[0] for example in self.examples]
+        return named + ["(further ones)"] * (self.faults.total() - len(named))
 
 
 def expand(pattern: str) -> list[str]:
@@ -147,7 +161,7 @@ def _members(file: Path | Shard, report: ShardReport) -> Iterator[tuple[str, byt
 
 
 def _opened(file: Path | Shard) -> tarfile.TarFile:
-    return tarfile.open(file, "r|*") if isinstance(file, Path) else tarfile.open(fileobj=file.file, mode="r|")
+    return tarfile.open(file, "r|*") if isinstance(file, Path) else tarfile.open(fileobj=file.file, mode="r|*")
 
 
 def _fields(text: bytes, place: str, report: ShardReport) -> dict[str, Any] | None:

@@ -21,6 +21,8 @@ from codec_superb.data_manifests.objects.stores import Found, store_of
 
 _AT_ONCE = 8
 """Objects that are read at the same time for their hashes."""
+_WAITING = 1024
+"""Objects that wait for that."""
 
 
 class RemoteFolderDataset(FolderDataset):
@@ -58,8 +60,13 @@ class RemoteFolderDataset(FolderDataset):
         return StoredSound(found.url, found.size, found.version)
 
     def _contents(self, cache: HashCache) -> list[str]:
+        found: list[str] = []
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return list(pool.map(lambda clip_id: self._content(clip_id, cache), self._ids))
+            # a task that waits takes a kilobyte
+            for first in range(0, len(self._ids), _WAITING):
+                ids = self._ids[first : first + _WAITING]
+                found += pool.map(lambda clip_id: self._content(clip_id, cache), ids)
+        return found
 
     def _content(self, clip_id: str, cache: HashCache) -> str:
         sound = self._path(clip_id)

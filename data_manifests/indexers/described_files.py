@@ -21,15 +21,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
+from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
 from codec_superb.data_manifests.audio.recording import Recording
 from codec_superb.data_manifests.audio.store import AudioStore
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.described import Row, described_id, described_labels, fill, joined, option
 from codec_superb.data_manifests.indexers.described_tables import Joins, read_table
-from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, Part, audio_below, locate
+from codec_superb.data_manifests.indexers.stored_files import (
+    NamedFile,
+    StoredNames,
+    base_of,
+    listed_audio,
+    parts_of_files,
+    tables_here,
+)
 from codec_superb.data_manifests.progress import ProgressUpdate
 
 _Span = tuple[float, float]
@@ -49,17 +58,10 @@ def find(request: IndexRequest) -> Listing:
 
     Raises LayoutError when a table is not there, or names the file and line of a row that makes no sense.
     """
-    tables = option(request, "table")
-    base = locate(request.root, tables[0], option(request, "inner"))
+    base = locate(request.root, option(request, "table")[0], option(request, "inner"))
     cut = bool(option(request, "start"))
     listing = Listing(request.store if cut else base, stored=cut)
-    joins, named = Joins(request, base), _Named()
-    for path in _tables(base, tables, listing):
-        place = {"_table": path.stem, "_folder": path.parent.relative_to(base).as_posix()}
-        for number, (where, written) in enumerate(read_table(request, path, option(request, "columns")), start=1):
-            row = joins.described(_placed(request, base, {**written, **place, "_row": number}, where), where)
-            if row is not None:
-                _take(request, base, named, row, where)
+    named = _named(request, base, _Folder(base), listing.notes)
     present = []
     for clip in (named.clips[name] for name in sorted(named.clips)):
         if clip.path.is_file():
@@ -70,25 +72,76 @@ def find(request: IndexRequest) -> Listing:
         _cut(request, listing, present, named.spans)
     else:
         listing.found += present
-    listing.notes += joins.notes()
     paths = {clip.path for clip in named.clips.values()}
     for folder in option(request, "folder"):
         listing.extra += [p.relative_to(base).as_posix() for p in audio_below(base / folder) if p not in paths]
     return listing
 
 
-def _tables(base: Path, patterns: tuple[str, ...], listing: Listing) -> Iterator[Path]:
+def parts(request: IndexRequest) -> Iterator[Part]:
+    """Yield the files below the request's URL that the tables there name, some hundred at once.
+
+    What the tables say is held in memory, as of a folder. Raises LayoutError as :func:`find` does, and where clips are
+    cut.
+    """
+    if option(request, "start"):
+        raise LayoutError(f"{request.url}: clips are cut out of recordings on this machine: fetch the dataset")
+    wanted, notes = option(request, "table"), list[str]()
+    base = base_of(request, wanted[:1], option(request, "inner"))
+    there = {found.url[len(base) + 1 :]: found for found in listed_audio(base, AUDIO_SUFFIXES)}
+    with tables_here(base, (*wanted, *option(request, "join"))) as tables:
+        files = StoredNames(tables, there)
+        named = _named(request, tables, files, notes)
+        prefix = Path(base[len(request.url) + 1 :])
+        clips = (named.clips[name] for name in sorted(named.clips))
+        yield from parts_of_files(
+            NamedFile(replace(clip, path=prefix / clip.path.relative_to(tables)), files.of(clip.path)) for clip in clips
+        )
+        taken = {clip.path.relative_to(tables).as_posix() for clip in named.clips.values()}
+        folders = tuple(f"{folder}/".removeprefix("./") for folder in option(request, "folder"))
+        extra = tuple(sorted(name for name in there if name.startswith(folders) and name not in taken))
+        yield Part("", base, lambda _: iter(()), tuple(notes), extra)
+
+
+class _Folder(NamedTuple):
+    """The files of a local folder."""
+
+    base: Path
+
+    def has(self, path: Path) -> bool:
+        """Whether a file is there."""
+        return path.is_file()
+
+    def first(self, pattern: str) -> Path | None:
+        """Return the first file that fits a pattern."""
+        return min(self.base.glob(pattern), default=None)
+
+
+def _named(request: IndexRequest, base: Path, files: _Folder | StoredNames, notes: list[str]) -> _Named:
+    """Return what the tables below ``base`` name."""
+    joins, named = Joins(request, base), _Named()
+    for path in _tables(base, option(request, "table"), notes):
+        place = {"_table": path.stem, "_folder": path.parent.relative_to(base).as_posix()}
+        for number, (where, written) in enumerate(read_table(request, path, option(request, "columns")), start=1):
+            row = joins.described(_placed(request, base, files, {**written, **place, "_row": number}, where), where)
+            if row is not None:
+                _take(request, base, files, named, row, where)
+    notes += joins.notes()
+    return named
+
+
+def _tables(base: Path, patterns: tuple[str, ...], notes: list[str]) -> Iterator[Path]:
     for pattern in patterns:
         found = sorted(base.glob(pattern))
         if not found:
-            listing.notes.append(f"there is no {pattern} in {base}: its labels are missing")
+            notes.append(f"there is no {pattern} in {base}: its labels are missing")
         yield from found
 
 
-def _placed(request: IndexRequest, base: Path, row: Row, where: str) -> Row:
+def _placed(request: IndexRequest, base: Path, files: _Folder | StoredNames, row: Row, where: str) -> Row:
     if "*" not in option(request, "file")[0]:
         return row
-    return {**row, "_audio": _file(request, base, row, where).name}
+    return {**row, "_audio": _file(request, base, files, row, where).name}
 
 
 def _cut(request: IndexRequest, listing: Listing, clips: list[FoundClip], spans: dict[str, _Span]) -> None:
@@ -111,8 +164,8 @@ def _stored(store: AudioStore, name: str, recording: Recording, start: float, en
     return store.put_samples(name, f"{recording.digest} {start} {end}", lambda: recording.between(start, end))
 
 
-def _take(request: IndexRequest, base: Path, named: _Named, row: Row, where: str) -> None:
-    path = _file(request, base, row, where)
+def _take(request: IndexRequest, base: Path, files: _Folder | StoredNames, named: _Named, row: Row, where: str) -> None:
+    path = _file(request, base, files, row, where)
     span = _span(request, row, where)
     written = {**row, "_file": path.relative_to(base).as_posix()}
     name = described_id(request, written, where, "{_file|stem}")
@@ -127,15 +180,15 @@ def _take(request: IndexRequest, base: Path, named: _Named, row: Row, where: str
         named.clips[name] = replace(known, labels=joined(known.labels, labels, where))
 
 
-def _file(request: IndexRequest, base: Path, row: Row, where: str) -> Path:
+def _file(request: IndexRequest, base: Path, files: _Folder | StoredNames, row: Row, where: str) -> Path:
     paths = []
     for template in option(request, "file"):
         written = fill(template, row, where)
         if not written or Path(written).is_absolute() or ".." in Path(written).parts:
             raise LayoutError(f"{where}: expected a file below the folder, got {written[:80]!r}")
-        found = min(base.glob(written), default=None) if "*" in template else None
+        found = files.first(written) if "*" in template else None
         paths.append(found or base / written)
-    return next((path for path in paths if path.is_file()), paths[0])
+    return next((path for path in paths if files.has(path)), paths[0])
 
 
 def _span(request: IndexRequest, row: Row, where: str) -> _Span:

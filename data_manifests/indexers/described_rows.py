@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from codec_superb.data_manifests.audio.cells import audio_bytes
 from codec_superb.data_manifests.audio.store import AudioStore
+from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.described import (
     Row,
@@ -25,62 +27,69 @@ from codec_superb.data_manifests.indexers.described import (
     described_row,
     option,
 )
-from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, locate
+from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, Part, locate
 from codec_superb.data_manifests.indexers.parquet_rows import read_parquet, shards_of
-from codec_superb.data_manifests.objects.published import StoredPlaces, fitting, objects_below
-from codec_superb.data_manifests.objects.sound import StoredSound
+from codec_superb.data_manifests.indexers.svq.tables import open_parquet
+from codec_superb.data_manifests.objects.object_file import open_table
+from codec_superb.data_manifests.objects.published import KeptClip, fitting, objects_below
+from codec_superb.data_manifests.objects.sound import StoredSound, measure
 from codec_superb.data_manifests.objects.stores import Found
-from codec_superb.data_manifests.progress import ProgressUpdate
 
 
 def find(request: IndexRequest) -> Listing:
-    """Store the sound of each row and list it with its labels; of rows in a store the place alone.
+    """Store the sound of each row and list it with its labels.
 
     Raises LayoutError when no table is there, one lacks a column, or a row makes no sense.
     """
-    if request.url:
-        return _find_streamed(request)
     patterns = option(request, "files")
     base = locate(request.root, patterns, option(request, "inner"))
     listing = Listing(request.store, stored=True)
     rows: Counter[str] = Counter()
     with AudioStore(request.store) as store:
         for path in _tables(base, patterns, listing):
-            for _, where, name, row in _described(request, path, rows):
+            for _, where, name, row in _described(request, path, rows[_split(path.name)]):
                 try:
                     stored = store.put(name, audio_bytes(row[_audio(request)], where), where)
                 except AudioFileError as error:
                     _miss(listing, name, error)
                     continue
                 listing.found.append(FoundClip(name, stored, described_labels(request, row, where)))
+            rows[_split(path.name)] += open_parquet(path).metadata.num_rows
     return listing
 
 
-def _find_streamed(request: IndexRequest) -> Listing:
-    listing = Listing(request.store, stored=True, url=request.url)
-    places, rows = StoredPlaces(request.store), Counter[str]()
+def parts(request: IndexRequest) -> Iterator[Part]:
+    """Yield the tables below the request's URL. Raises LayoutError where there is none, or one is no table."""
+    rows: Counter[str] = Counter()
     for found in _streamed_tables(request):
-        for number, where, name, row in _described(request, found, rows):
-            sound = StoredSound(found.url, found.size, found.version, row=number, column=_audio(request), stored=True)
-            try:
-                path, kept = places.take(name, sound, audio_bytes(row[_audio(request)], where), where)
-            except AudioFileError as error:
-                _miss(listing, name, error)
-                continue
-            listing.found.append(FoundClip(name, path, described_labels(request, row, where), kept=kept))
-        request.progress(ProgressUpdate("cut", len(listing.found), 0, found.name))
-    return listing
+        before = rows[_split(found.name)]
+        yield Part(f"{found} {before}", found.name, partial(_read_part, request, found, before))
+        rows[_split(found.name)] += open_table(found).metadata.num_rows
 
 
-def _described(request: IndexRequest, table: Path | Found, rows: Counter[str]) -> Iterator[tuple[int, str, str, Row]]:
-    """Yield number from 0, place, clip id and columns of the rows of a table that are kept."""
-    split = table.name.split("-", 1)[0].removesuffix(".parquet")
+def _read_part(request: IndexRequest, found: Found, before: int, report: ShardReport) -> Iterator[FoundClip]:
+    for number, where, name, row in _described(request, found, before):
+        sound = StoredSound(found.url, found.size, found.version, row=number, column=_audio(request), stored=True)
+        try:
+            kept = KeptClip(sound, measure(audio_bytes(row[_audio(request)], where), "", where))
+        except AudioFileError as error:
+            report.note("a sound that cannot be read", name, str(error))
+            continue
+        yield FoundClip(name, Path(f"{name}.flac"), described_labels(request, row, where), kept=kept)
+
+
+def _described(request: IndexRequest, table: Path | Found, before: int) -> Iterator[tuple[int, str, str, Row]]:
+    """Yield number from 0, place, clip id and columns of what is kept of a table, behind ``before`` of its split."""
+    split = _split(table.name)
     for number, (where, cells) in enumerate(read_parquet(table, _columns(request))):
-        rows[split] += 1
-        known = {**cells, "_split": split, "_row": rows[split], "_path": _path(cells[_audio(request)])}
+        known = {**cells, "_split": split, "_row": before + number + 1, "_path": _path(cells[_audio(request)])}
         row = described_row(request, known, where)
         if row is not None:
             yield number, where, described_id(request, row, where, "{_split}/{_row}"), row
+
+
+def _split(name: str) -> str:
+    return name.split("-", 1)[0].removesuffix(".parquet")
 
 
 def _streamed_tables(request: IndexRequest) -> list[Found]:

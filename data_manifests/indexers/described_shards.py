@@ -11,6 +11,7 @@ for the list; their sound stays there, and a clip is read by a range request.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.store import AudioStore
@@ -31,12 +32,11 @@ from codec_superb.data_manifests.indexers.described import (
     described_row,
     option,
 )
-from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing
+from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing, Part
 from codec_superb.data_manifests.objects.object_file import in_order
-from codec_superb.data_manifests.objects.published import StoredPlaces, fitting, objects_below
-from codec_superb.data_manifests.objects.sound import BY_FFMPEG, StoredSound, decode_published
+from codec_superb.data_manifests.objects.published import KeptClip, fitting, objects_below
+from codec_superb.data_manifests.objects.sound import BY_FFMPEG, StoredSound, decode_published, measure
 from codec_superb.data_manifests.objects.stores import Found
-from codec_superb.data_manifests.progress import ProgressUpdate
 
 _ID = "{_shard}/{_key}"
 
@@ -46,18 +46,7 @@ def find(request: IndexRequest) -> Listing:
 
     Raises LayoutError where a shard is not there, or a sample lacks a field that the manifest cannot do without.
     """
-    listing, report = Listing(request.store, stored=True, url=request.url), ShardReport()
-    if request.url:
-        _find_streamed(request, listing, report)
-    else:
-        _find_stored(request, listing, report)
-    listing.notes += [f"{count} times {kind}" for kind, count in report.faults.most_common()] + report.examples
-    listing.missing += [example.partition(": ")[0] for example in report.examples]
-    listing.missing += ["(further ones)"] * (report.faults.total() - len(report.examples))
-    return listing
-
-
-def _find_stored(request: IndexRequest, listing: Listing, report: ShardReport) -> None:
+    listing, report = Listing(request.store, stored=True), ShardReport()
     base, shards = _shards(request)
     with AudioStore(request.store) as store:
         for shard in shards:
@@ -68,24 +57,29 @@ def _find_stored(request: IndexRequest, listing: Listing, report: ShardReport) -
                     _note(report, entry, error)
                     continue
                 listing.found.append(FoundClip(name, path, described_labels(request, row, entry.place)))
+    listing.notes += report.lines()
+    listing.missing += report.places()
+    return listing
 
 
-def _find_streamed(request: IndexRequest, listing: Listing, report: ShardReport) -> None:
-    places = StoredPlaces(request.store)
+def parts(request: IndexRequest) -> Iterator[Part]:
+    """Yield the shards below the request's URL. Raises LayoutError where one is not there."""
     for folder, found in _streamed_shards(request):
-        with in_order(found) as file:
-            for name, entry, row in _rows(request, Shard(found.name, file), folder, report):
-                sound = StoredSound(
-                    found.url, len(entry.audio), found.version, entry.start, suffix=entry.suffix, stored=True
-                )
-                try:
-                    path, kept = places.take(name, sound, entry.audio, entry.place)
-                except AudioFileError as error:
-                    _note(report, entry, error)
-                    continue
-                labels = described_labels(request, row, entry.place)
-                listing.found.append(FoundClip(name, path, labels, kept=kept))
-        request.progress(ProgressUpdate("cut", len(listing.found), 0, found.name))
+        yield Part(f"{found} {folder}", found.name, partial(_read_part, request, folder, found))
+
+
+def _read_part(request: IndexRequest, folder: str, found: Found, report: ShardReport) -> Iterator[FoundClip]:
+    with in_order(found) as file:
+        for name, entry, row in _rows(request, Shard(found.name, file), folder, report):
+            sound = StoredSound(
+                found.url, len(entry.audio), found.version, entry.start, suffix=entry.suffix, stored=True
+            )
+            try:
+                kept = KeptClip(sound, measure(entry.audio, sound.suffix, entry.place))
+            except AudioFileError as error:
+                _note(report, entry, error)
+                continue
+            yield FoundClip(name, Path(f"{name}.flac"), described_labels(request, row, entry.place), kept=kept)
 
 
 def _rows(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
+from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.collections import CollectionRow
@@ -43,7 +45,7 @@ class FoundClip:
 
     id: str
     path: Path
-    """Of a clip in a store a name in its place, which partitions are told by."""
+    """Of a clip in a store a relative name in its place, which partitions are told by."""
     labels: ManifestLabels
     labelled: bool = True
     """False when the publisher's files have no labels for this clip."""
@@ -54,6 +56,21 @@ class FoundClip:
     """None for the manifest's category; set where a dataset has more than one."""
     kept: KeptClip | None = None
     """Of a clip in a store: where, and what is known of its sound."""
+
+
+class Part(NamedTuple):
+    """What is read at once of data in a store, and need not be read again once it was."""
+
+    key: str
+    """What its clips follow from, beside the manifest: another version of an object has another key."""
+    name: str
+    """For people."""
+    read: Callable[[ShardReport], Iterator[FoundClip]]
+    """Yields its clips; what cannot be used is noted."""
+    notes: tuple[str, ...] = ()
+    """Sentences for the report."""
+    extra: tuple[str, ...] = ()
+    """Audio that the publisher does not list."""
 
 
 @dataclass(slots=True)
@@ -73,8 +90,6 @@ class Listing:
     """Speaker verification trials by the name of their list."""
     collections: dict[str, Iterable[CollectionRow]] = field(default_factory=dict)
     """Collections by their names; read once, before the audio is hashed."""
-    url: str = ""
-    """What the paths in the clip list are relative to, where the clips lie in a store."""
     stored: bool = False
     """True when this package stored the clips; they are then hashed by their samples, not by the file's bytes."""
 

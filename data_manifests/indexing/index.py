@@ -7,6 +7,7 @@ Hashing reads all of the audio once (minutes for tens of gigabytes, see
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import (
     ClipRecord,
     DatasetIndex,
-    ObjectPart,
     check_hash,
     hash_records,
     hash_source,
@@ -30,7 +30,8 @@ from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.indexers import find_clips
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing
 from codec_superb.data_manifests.indexing.file_facts import FileFacts, read_file_facts
-from codec_superb.data_manifests.indexing.index_report import NAMED, IndexReport
+from codec_superb.data_manifests.indexing.index_report import NAMED, IndexReport, other_rates, seconds_of
+from codec_superb.data_manifests.indexing.streamed import LINES, index_streamed
 from codec_superb.data_manifests.manifest import (
     FilesSource,
     HuggingFaceSource,
@@ -50,8 +51,6 @@ FILES = "files"
 """Folder, beside the clip list, of pinned files that were fetched for the indexer."""
 _FACTS = "files.json"
 _ANY_HASH = "0" * 64
-LINES = 100_000
-"""Clips of a list that is written as lines, and held in memory; a longer one is a table."""
 
 
 def index(
@@ -78,6 +77,9 @@ def index_manifest(
     folder = datasets_home() / manifest.name
     with locked(datasets_home() / f".{manifest.name}.lock"):
         tell = progress or ignore_progress
+        if (url := checked_url(root) if isinstance(root, str) and is_url(root) else "") and not local_path(url):
+            return index_streamed(manifest, _streamed(manifest, url), url, folder, tell)
+        root = local_path(url) if url else root
         listing = _find(manifest, root, folder, tell, revision)
         listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]
         if not listing.found:
@@ -92,16 +94,6 @@ def _find(
     manifest: Manifest, root: str | Path | None, home: Path, progress: OnProgress, revision: str | None
 ) -> Listing:
     source, store = manifest.source, home / STORE
-    url = checked_url(root) if isinstance(root, str) and is_url(root) else ""
-    if url and (path := local_path(url)) is not None:
-        url, root = "", path
-    if url and isinstance(source, IndexedSource):
-        request = IndexRequest(store, manifest.partition, store, source.options, progress, url)
-        return find_clips(source.layout, request)
-    if url:
-        raise LayoutError(
-            f"{url}: {manifest.name} is read from a folder of this machine, or fetched: leave the URL out"
-        )
     folder = None if root is None else _existing(Path(root), manifest)
     if isinstance(source, HuggingFaceSource):
         from codec_superb.data_manifests.hub.huggingface import export
@@ -121,6 +113,14 @@ def _find(
         raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {at}")
     request = IndexRequest(folder, manifest.partition, store, source.options, progress)
     return find_clips(source.layout, request)
+
+
+def _streamed(manifest: Manifest, url: str) -> IndexedSource:
+    if not isinstance(manifest.source, IndexedSource):
+        raise LayoutError(
+            f"{url}: {manifest.name} is read from a folder of this machine, or fetched: leave the URL out"
+        )
+    return manifest.source
 
 
 def _existing(root: Path, manifest: Manifest) -> Path:
@@ -162,12 +162,12 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
         name=manifest.name,
         manifest_version=manifest.version,
         # relative where it can be: a home folder may be moved
-        root=listing.url or (STORE if listing.root == folder / STORE else str(listing.root)),
+        root=STORE if listing.root == folder / STORE else str(listing.root),
         clips=len(records),
         expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
         missing=missing,
         extra=extra,
-        seconds=sum(fact.seconds or 0.0 for fact in facts),
+        seconds=_seconds(facts),
         manifest_hash=_ANY_HASH,
         source_hash=hash_source(pinned) if pinned else None,
         collections=collections,
@@ -190,25 +190,15 @@ def _write_list(folder: Path, index: DatasetIndex, records: list[ClipRecord]) ->
 
 
 def _facts(listing: Listing, folder: Path, progress: OnProgress) -> list[FileFacts]:
-    if listing.url:
-        kept = [clip.kept.measured for clip in listing.found if clip.kept]
-        return [FileFacts(its.size, 0, its.sha256, its.sampling_rate, its.frames) for its in kept]
     return list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
 
 
 def _place(clip: FoundClip, facts: FileFacts, listing: Listing) -> dict[str, Any]:
     """Return the fields of a clip's record that say where its file is, and what its hash is taken of."""
-    if clip.kept is None:
-        # Versions of libFLAC compress differently; the samples are the same.
-        sha256 = samples_sha256(clip.path) if listing.stored else facts.sha256
-        path = clip.path.relative_to(listing.root).as_posix()
-        return {"path": path, "sha256": sha256, "sha256_of": "samples" if listing.stored else "file"}
-    its = clip.kept.sound
-    part = ObjectPart(
-        version=its.version, size=its.size, start=its.start, row=its.row, column=its.column, suffix=its.suffix
-    )
-    path = its.url.removeprefix(f"{listing.url}/")
-    return {"path": path, "object": part, "frames": facts.frames, "sha256": facts.sha256, "sha256_of": "samples"}
+    # Versions of libFLAC compress differently; the samples are the same.
+    sha256 = samples_sha256(clip.path) if listing.stored else facts.sha256
+    path = clip.path.relative_to(listing.root).as_posix()
+    return {"path": path, "sha256": sha256, "sha256_of": "samples" if listing.stored else "file"}
 
 
 def _record(clip: FoundClip, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
@@ -242,7 +232,14 @@ def _other_rates(manifest: Manifest, listing: Listing, facts: list[FileFacts]) -
     if not other:
         return []
     name, rate = other[0]
-    return [f"clips not at the published {published} Hz: {len(other)}, the first is {name} at {rate} Hz"]
+    return [other_rates(published, len(other), name, rate or 0)]
+
+
+def _seconds(facts: list[FileFacts]) -> float:
+    frames: Counter[int] = Counter()
+    for fact in facts:
+        frames[fact.sampling_rate or 0] += fact.frames or 0
+    return seconds_of(frames)
 
 
 def _report(
@@ -254,7 +251,7 @@ def _report(
     expected = manifest.expected_clips
     return IndexReport(
         name=manifest.name,
-        root=listing.url or listing.root,
+        root=listing.root,
         folder=folder,
         clips=written.clips,
         published=expected.count if expected else None,

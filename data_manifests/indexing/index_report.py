@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,13 @@ def _counted(what: str, count: int, names: tuple[str, ...]) -> list[str]:
         return [f"  {what}: {count} (the publisher's files do not name them)"]
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return [f"  {what}: {count} ({', '.join(names)}{more})"]
+
+
+def seconds_of(frames: Mapping[int, int]) -> float:
+    """Return the duration of clips, given as samples per channel by rate in Hz, whatever their order."""
+    return sum(frames[rate] / rate for rate in sorted(frames) if rate)
+
+
+def other_rates(published: int, clips: int, first: str, rate: int) -> str:
+    """Return the note on clips that are not at the published rate: a resampled copy gives other scores."""
+    return f"clips not at the published {published} Hz: {clips}, the first is {first} at {rate} Hz"

@@ -71,23 +71,40 @@ def write_clip_table(folder: Path, index: DatasetIndex, records: Iterable[ClipRe
     ``records`` are sorted by id and taken as they come: memory is that of a row group. Number of clips and hash of
     ``index`` are replaced by theirs. Raises ManifestError where an id is not behind the one before it.
     """
+    digest = hashlib.sha256()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for record in _in_order(records):
+            digest.update(hash_line(record.id, record.sha256, to_labels(record.labels)))
+            yield to_row(record)
+
+    count = write_table_rows(folder / TABLE_FILE, rows(), GROUP_ROWS)
+    (folder / CLIPS_FILE).unlink(missing_ok=True)
+    return write_index(folder, index.model_copy(update={"clips": count, "manifest_hash": digest.hexdigest()}))
+
+
+def write_table_rows(path: Path, rows: Iterable[dict[str, Any]], group: int) -> int:
+    """Replace a table by rows as :func:`to_row` gives them, ``group`` of them in memory; return their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    digest, count = hashlib.sha256(), 0
-    folder.mkdir(parents=True, exist_ok=True)
-    schema = table_schema()
+    schema, count, left = table_schema(), 0, iter(rows)
     with (
-        replacing(folder / TABLE_FILE) as temporary,
+        replacing(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=list(_TEXTS)) as writer,
     ):
-        for rows in _batches(_in_order(records)):
-            for record in rows:
-                digest.update(hash_line(record.id, record.sha256, to_labels(record.labels)))
-            count += len(rows)
-            writer.write_table(pa.Table.from_pylist([_row(record) for record in rows], schema))
-    (folder / CLIPS_FILE).unlink(missing_ok=True)
-    return write_index(folder, index.model_copy(update={"clips": count, "manifest_hash": digest.hexdigest()}))
+        while held := list(itertools.islice(left, group)):
+            writer.write_table(pa.Table.from_pylist(held, schema))
+            count += len(held)
+    return count
+
+
+def read_table_rows(path: Path, group: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, ``group`` of them in memory. Raises ManifestError for a damaged one."""
+    with _opened(path) as file:
+        for batch in file.iter_batches(group, use_threads=False):
+            yield from batch.to_pylist()
 
 
 class ClipTable:
@@ -160,7 +177,7 @@ class ClipTable:
 
     def _record(self, row: dict[str, Any]) -> ClipRecord:
         try:
-            return _to_record(row)
+            return to_record(row)
         except (ValidationError, AttributeError) as error:
             reason = describe(error) if isinstance(error, ValidationError) else "an empty cell"
             raise ManifestError(f"{self.place}, clip {row['id']!r}: {reason}") from error
@@ -229,18 +246,16 @@ def _opened(place: Path | Found) -> Any:
 def _in_order(records: Iterable[ClipRecord]) -> Iterator[ClipRecord]:
     before: str | None = None
     for record in records:
-        if before is not None and record.id <= before:
+        if record.id == before:
+            raise ManifestError(f"the clip id {record.id!r} is given twice")
+        if before is not None and record.id < before:
             raise ManifestError(f"expected clips sorted by id, each id once; got {record.id!r} behind {before!r}")
         before = record.id
         yield record
 
 
-def _batches(records: Iterator[ClipRecord]) -> Iterator[list[ClipRecord]]:
-    while rows := list(itertools.islice(records, GROUP_ROWS)):
-        yield rows
-
-
-def _row(record: ClipRecord) -> dict[str, Any]:
+def to_row(record: ClipRecord) -> dict[str, Any]:
+    """Return the cells of a clip."""
     row = record.model_dump(exclude={"object", "labels", "sha256"})
     labels = record.labels.model_dump(exclude_defaults=True)
     place = record.object.model_dump() if record.object else {}
@@ -248,7 +263,8 @@ def _row(record: ClipRecord) -> dict[str, Any]:
     return row | {"sha256": bytes.fromhex(record.sha256), "labels": canonical_json(labels).decode() if labels else None}
 
 
-def _to_record(row: dict[str, Any]) -> ClipRecord:
+def to_record(row: dict[str, Any]) -> ClipRecord:
+    """Return the clip of a row. Raises ValidationError, AttributeError for an empty cell."""
     known = {name: value for name, value in row.items() if value is not None}
     place = {name.removeprefix(_OBJECT): known.pop(name) for name in list(known) if name.startswith(_OBJECT)}
     labels = known.pop("labels", None)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from codec_superb.data_manifests.clip_list import CLIPS_FILE, INDEX_FILE, TABLE_FILE, read_index
-from codec_superb.data_manifests.errors import ObjectError
+from codec_superb.data_manifests.errors import MissingObject
 from codec_superb.data_manifests.files import write_atomically
 from codec_superb.data_manifests.home import codec_superb_home
 from codec_superb.data_manifests.lists.clip_lines import ClipLines
@@ -22,7 +22,7 @@ def fetch_index(url: str) -> Path | None:
     """
     try:
         content = _read(f"{url}/{INDEX_FILE}")
-    except ObjectError:
+    except MissingObject:
         return None
     folder = codec_superb_home() / "indexes" / hashlib.sha256(url.encode()).hexdigest()[:32]
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def fetch_index(url: str) -> Path | None:
 
 def remote_list(url: str) -> ClipTable | ClipLines:
     """Open the clip list below ``url``: a table by its footer, lines by reading them all. Raises ObjectError."""
-    with suppress(ObjectError):
+    with suppress(MissingObject):
         return ClipTable(_stat(f"{url}/{TABLE_FILE}"))
     return ClipLines(_read(f"{url}/{CLIPS_FILE}"), f"{url}/{CLIPS_FILE}")
 

@@ -1,4 +1,4 @@
-"""Publishers' shards and tables in a store: found by pattern, and their sounds taken without being kept."""
+"""Publishers' shards and tables in a store: found by pattern, their sounds known by place."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.data_manifests.errors import LayoutError, ManifestError
-from codec_superb.data_manifests.objects.sound import Measured, StoredSound, measure
+from codec_superb.data_manifests.audio.webdataset import expand, shards_below
+from codec_superb.data_manifests.errors import LayoutError
+from codec_superb.data_manifests.objects.sound import Measured, StoredSound
+from codec_superb.data_manifests.objects.store_path import Place, StorePath
 from codec_superb.data_manifests.objects.stores import Found, store_of
 
 
@@ -16,24 +18,6 @@ class KeptClip(NamedTuple):
 
     sound: StoredSound
     measured: Measured
-
-
-class StoredPlaces:
-    """In the place of an :class:`~codec_superb.data_manifests.audio.store.AudioStore`: notes where each sound lies."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._seen: set[str] = set()
-
-    def take(self, clip_id: str, sound: StoredSound, content: bytes, where: str) -> tuple[Path, KeptClip]:
-        """Measure a sound; return the name that it would be stored under, and the clip.
-
-        Raises AudioFileError for what is no audio, ManifestError for an id that came before.
-        """
-        if clip_id in self._seen:
-            raise ManifestError(f"the clip id {clip_id!r} is given twice")
-        self._seen.add(clip_id)
-        return self.folder / f"{clip_id}.flac", KeptClip(sound, measure(content, sound.suffix, where))
 
 
 def objects_below(url: str) -> list[Found]:
@@ -46,8 +30,29 @@ def objects_below(url: str) -> list[Found]:
 
 
 def fitting(found: list[Found], url: str, pattern: str) -> list[Found]:
-    """Return the objects whose name below ``url`` fits a pattern: ``*`` ends at a slash, ``**/`` does not."""
+    """Return the objects whose name below ``url`` fits a pattern."""
+    fits, begin = pattern_of(pattern), f"{url}/"
+    return [each for each in found if each.url.startswith(begin) and fits.fullmatch(each.url[len(begin) :])]
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression of a shell pattern: ``*`` ends at a slash, ``**/`` does not."""
     parts = re.split(r"(\*\*/|\*|\?)", pattern)
     made = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    name = re.compile(re.escape(f"{url}/") + "".join(made.get(part, re.escape(part)) for part in parts))
-    return [each for each in found if name.fullmatch(each.url)]
+    return re.compile("".join(made.get(part, re.escape(part)) for part in parts))
+
+
+def shards_at(root: Place, pattern: str) -> tuple[list[Place], list[Place]]:
+    """Return the shards of a pattern that lie below ``root``, and those that do not, as :func:`shards_below` does.
+
+    In a store ``.tar`` is taken for ``.tar.gz`` where that is not there: shards that were unpacked.
+    """
+    if isinstance(root, Path):
+        here, absent = shards_below(root, pattern)
+        return list(here), list(absent)
+    there, found, missing = objects_below(root.url), list[Place](), list[Place]()
+    for name in expand(pattern):
+        fits = fitting(there, root.url, name) or fitting(there, root.url, name.removesuffix(".gz"))
+        found += [StorePath(each.url, each) for each in fits]
+        missing += [] if fits else [root / name]
+    return found, missing

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from codec_superb.data_manifests.errors import DatasetError, FetchError, ObjectError, StoreError
+from codec_superb.data_manifests.errors import DatasetError, FetchError, MissingObject, ObjectError, StoreError
 from codec_superb.missing_package import not_installed
 
 RETRIES = 5
@@ -73,6 +73,10 @@ class Store(Protocol):
 
     def listed(self, prefix: str) -> Iterator[Found]:
         """Yield the objects below a prefix, a folder without its slash."""
+        ...
+
+    def level(self, prefix: str) -> tuple[list[Found], list[str]]:
+        """Return the objects right below a folder, and the names of the folders there."""
         ...
 
     def create(self, key: str, content: bytes | Path, /) -> bool:
@@ -152,6 +156,13 @@ class Bucket:
             for page in self._store.list(f"{prefix}/" if prefix else None):
                 yield from map(self._found, page)
 
+    def level(self, prefix: str) -> tuple[list[Found], list[str]]:
+        """See :class:`Store`."""
+        with self._explained(prefix):
+            there = self._store.list_with_delimiter(prefix or None)
+        folders = [each.rpartition("/")[2] for each in there["common_prefixes"]]
+        return list(map(self._found, there["objects"])), sorted(folders)
+
     def create(self, key: str, content: bytes | Path) -> bool:
         """See :class:`Store`."""
         from obstore.exceptions import AlreadyExistsError
@@ -178,7 +189,7 @@ class Bucket:
             yield
         except FileNotFoundError as error:
             self._refuse_bucket(error)
-            raise ObjectError(f"{place}: there is no such object") from None
+            raise MissingObject(f"{place}: there is no such object") from None
         except exceptions.InvalidPathError:
             raise ObjectError(
                 f"{place}: a name there has an empty part, '.' or '..', which cannot be asked for: rename it"
@@ -243,6 +254,13 @@ class Files:
             for its in self._system.find(prefix, detail=True).values():
                 yield self._found(its)
 
+    def level(self, prefix: str) -> tuple[list[Found], list[str]]:
+        """See :class:`Store`."""
+        with self._explained(prefix):
+            there = self._system.ls(prefix, detail=True)
+        folders = [its["name"].rstrip("/").rpartition("/")[2] for its in there if its["type"] == "directory"]
+        return [self._found(its) for its in there if its["type"] != "directory"], sorted(folders)
+
     def create(self, key: str, _content: bytes | Path) -> bool:
         """Raise StoreError."""
         raise StoreError(f"{self._root}{key}: nothing is written there: no condition keeps two writers apart")
@@ -261,7 +279,7 @@ class Files:
         try:
             yield
         except FileNotFoundError:
-            raise ObjectError(f"{place}: there is no such file") from None
+            raise MissingObject(f"{place}: there is no such file") from None
         except PermissionError:
             raise StoreError(f"{self._root} refuses {place}: log in as its own programs ask for it") from None
         except DatasetError:
@@ -279,7 +297,7 @@ def _whole(content: bytes, size: int, found: Found, version: str) -> bytes:
 
 
 def _changed(place: str) -> str:
-    return f"{place} was changed since its clips were listed: list them again (datasets index)"
+    return f"{place} was changed since it was listed: run the command again, for clips after datasets index"
 
 
 def _reason(error: Exception) -> str:

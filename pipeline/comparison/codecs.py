@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import get_args
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.metrics.results import UNCOUNTED, BitSource
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.folder import find_results
 from codec_superb.pipeline.statistics.paired import PairedCategory, PairedDataset, compare_paired
 from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -47,7 +47,7 @@ class ComparisonReport(Record):
     """Datasets, metrics and probes that cannot be compared, with the reason."""
 
 
-def compare(first: Path, second: Path, *, across_conditions: bool = False) -> ComparisonReport:
+def compare(first: Place, second: Place, *, across_conditions: bool = False) -> ComparisonReport:
     """Compare two codecs; each path is a run folder, a codec's folder with several runs, or a submission file.
 
     One codec may stand on both sides under different conditions; two codecs only with ``across_conditions``.
@@ -172,12 +172,12 @@ def _state(results: Results, name: str) -> str:
     return " ".join([dataset.info.manifest_hash, *versions])
 
 
-def load_one(path: Path) -> Results:
+def load_one(path: Place) -> Results:
     """Load the results of the one codec at ``path``: a run, a codec's folder, or a submission file.
 
     PipelineError when there are several codecs.
     """
-    parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_runs([path])]
+    parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_results([path])]
     found = combine(parts)
     if len(found) != 1:
         names = ", ".join(entry.title for entry in found)

@@ -6,18 +6,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import UNESSENTIAL, Card
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.data_manifests.objects.store_path import Place, readable
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
-from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.folder import open_run
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, is_imported, titled
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
@@ -38,7 +38,7 @@ class ResultDataset:
     metrics: dict[str, str]
     """Metric key to version of its definition."""
     provenance: tuple[Provenance, ...]
-    source: Path
+    source: Place
     """Run folder or submission file."""
     probes: tuple[ProbeInfo, ...] = ()
     """How applications were run on it, sorted by probe."""
@@ -85,7 +85,7 @@ class Results:
         return next((dataset for dataset in self.datasets if dataset.info.name == name), None)
 
 
-def load_results(path: Path) -> Results:
+def load_results(path: Place) -> Results:
     """Load a scored run folder or a submission file.
 
     Aggregates are computed from the rows. RunFolderError for a run that is missing or not scored; SubmissionError for
@@ -105,8 +105,8 @@ def combine(results: Iterable[Results]) -> list[Results]:
     return [_join(by_codec[name]) for name in sorted(by_codec)]
 
 
-def _from_run(path: Path) -> Results:
-    run = RunFolder(path)
+def _from_run(path: Place) -> Results:
+    run = open_run(path)
     info = run.info()
     if info.status != "scored":
         raise RunFolderError(f"{path}: expected a scored run, got one that is {info.status}; call score first")
@@ -124,9 +124,9 @@ def _from_run(path: Path) -> Results:
     return _results(info.card, [dataset], rows, pairs, info.condition)
 
 
-def _from_submission(path: Path) -> Results:
+def _from_submission(path: Place) -> Results:
     # a file from elsewhere: nothing of it is shown before every number was recomputed
-    report, opened = check_and_open(path)
+    report, opened = check_and_open(readable(path))
     if opened is None or not report.ok:
         first = report.problems[0]
         others = len(report.problems) + report.more - 1
@@ -184,7 +184,7 @@ def _join(parts: Sequence[Results]) -> Results:
     first = parts[0]
     if len(parts) == 1:
         return first
-    names: dict[str, Path] = {}
+    names: dict[str, Place] = {}
     for part in parts:
         if apart := _apart(first.card, part.card):
             places = f"{first.datasets[0].source} and {part.datasets[0].source}"

@@ -26,6 +26,7 @@ from codec_superb.base_codec.registry import configure, names, open_codec
 from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.files import replacing
+from codec_superb.data_manifests.objects.store_path import Place, readable
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import UNWRITTEN, make_folder, writing
 from codec_superb.pipeline.resynthesis.readiness import make_ready
@@ -140,7 +141,7 @@ def export_tokens(
 
 
 def decode_tokens(
-    file: Path,
+    file: Place,
     out: Path,
     *,
     codec: str | None = None,
@@ -210,13 +211,13 @@ def _row(card: Card, dataset: str, clip: str, encoded: Encoded) -> pa.Table:
     return pa.Table.from_pylist([row._asdict()], schema=_schema(card))
 
 
-def _open(file: Path) -> tuple[Any, Card]:
+def _open(file: Place) -> tuple[Any, Card]:
     """Open a file of tokens and read its card."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(file)
+        table = pq.ParquetFile(readable(file))
         card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
     except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
         said = "it has no card of a codec" if isinstance(error, KeyError | ValidationError) else error
@@ -227,7 +228,7 @@ def _open(file: Path) -> tuple[Any, Card]:
     return table, card
 
 
-def _in_catalogue(file: Path, card: Card) -> str:
+def _in_catalogue(file: Place, card: Card) -> str:
     """Return the name of the codec that made ``file``. Raises PipelineError for one of the user's own file."""
     if card.name not in names():
         raise PipelineError(
@@ -237,7 +238,7 @@ def _in_catalogue(file: Path, card: Card) -> str:
     return card.name
 
 
-def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
+def _refuse_other_weights(file: Place, card: Card, own: Card) -> None:
     """Refuse tokens of other weights, which would decode to other audio without an error."""
     before, now = ((its.weights.sha256, its.weights.config_sha256) if its.weights else None for its in (card, own))
     if before != now:
@@ -247,7 +248,7 @@ def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
         )
 
 
-def _rows(file: Path, table: Any, card: Card) -> Iterator[_TokenRow]:
+def _rows(file: Place, table: Any, card: Card) -> Iterator[_TokenRow]:
     """Yield the rows with tokens ``(codebooks, frames)``. Raises PipelineError for a damaged file."""
     import pyarrow as pa
 

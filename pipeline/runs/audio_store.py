@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from codec_superb.base_codec.fitting import pieces
 from codec_superb.data_manifests.files import PARTIAL, write_atomically
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.pipeline.errors import RunFolderError
 
 # 24 bits: a step is 138 dB below full scale
@@ -96,7 +97,7 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
     return Stored(sha256.hexdigest(), clipped)
 
 
-def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
+def read_audio(path: Place, sha256: str) -> tuple[NDArray[np.float32], int]:
     """Return the samples ``(samples,)`` that :func:`write_audio` stored and their rate in Hz.
 
     Raises RunFolderError when the file is missing or damaged, or when its samples have another SHA-256.
@@ -104,7 +105,9 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
     import soundfile
 
     try:
-        stored, rate = soundfile.read(path, dtype="int32", always_2d=True)
+        # libsndfile's callbacks swallow what reading an object raises: all of it is read before
+        file = path if isinstance(path, Path) else io.BytesIO(path.read_bytes())
+        stored, rate = soundfile.read(file, dtype="int32", always_2d=True)
     except (soundfile.SoundFileError, OSError) as error:
         raise RunFolderError(
             f"the resynthesis cannot be read: {error}; call resynth, or import, with --overwrite"

@@ -14,14 +14,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from codec_superb.applications.plugged import join_stored
 from codec_superb.data_manifests.files import remove_partial, write_atomically
+from codec_superb.data_manifests.objects.store_path import Place, StorePath, readable
 from codec_superb.pipeline.errors import ClipTableError, InUse, RunFolderError
 from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
@@ -45,18 +47,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INFO = "run.json"
+_LEVELS = 3
+"""Of folders below an output folder, with itself: codecs, datasets."""
+_AT_ONCE = 8
+"""Folders of a store that are listed at the same time."""
+P = TypeVar("P", Path, StorePath)
 
 
-class RunFolder:
-    """One codec on one dataset."""
+class Run(Generic[P]):
+    """One codec on one dataset, of this machine or of a store: what is read of it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = Path(path)
-        self.audio = self.path / "audio"
-        self.tokens = self.path / "tokens"
-        self._table = self.path / "clips.parquet"
-        self._pairs = self.path / "pairs.parquet"
-        self._vectors = self.path / "vectors.parquet"
+    def __init__(self, path: P) -> None:
+        self.path: P = path
+        self.audio: P = path / "audio"
+        self.tokens: P = path / "tokens"
+        self._table: P = path / "clips.parquet"
+        self._pairs: P = path / "pairs.parquet"
+        self._vectors: P = path / "vectors.parquet"
 
     def exists(self) -> bool:
         """Whether a run was begun here."""
@@ -67,7 +74,8 @@ class RunFolder:
         try:
             info = RunInfo.model_validate_json((self.path / INFO).read_bytes())
         except FileNotFoundError:
-            raise RunFolderError(f"{self.path} is not a run: expected a file {INFO} in it") from None
+            copied = "" if isinstance(self.path, Path) else ", which codec-superb copy writes last"
+            raise RunFolderError(f"{self.path} is not a run: expected a file {INFO} in it{copied}") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
@@ -77,14 +85,63 @@ class RunFolder:
         join_stored(info.probes.values())
         return info
 
+    def rows(self) -> Iterator[ClipRow]:
+        """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
+        yield from clip_table.read_rows(readable(self._finished_table()), leave=True)
+
+    def has_table(self) -> bool:
+        """Whether a stage has finished."""
+        return self._table.is_file()
+
+    def pairs(self) -> tuple[KeptRow, ...]:
+        """Read the trials, ranks and frames of the probes; empty where no probe has any.
+
+        Raises RunFolderError for a damaged file.
+        """
+        found: list[KeptRow] = []
+        try:
+            if self._pairs.is_file():
+                found += pair_table.read_pairs(readable(self._pairs), name=str(self._pairs), max_rows=None)
+            if self._vectors.is_file():
+                found += vector_table.read_vectors(readable(self._vectors), name=str(self._vectors), max_rows=None)
+        except ClipTableError as error:
+            raise RunFolderError(f"{error}; delete the file and call probe again with --overwrite") from error
+        return tuple(found)
+
+    def audio_path(self, clip_id: str) -> P:
+        """Path of the resynthesis of a clip; it need not exist."""
+        return self.audio / audio_store.file_name(clip_id)
+
+    def tokens_path(self, clip_id: str) -> P:
+        """Path of the tokens of a clip; it need not exist."""
+        return self.tokens / token_store.token_file_name(clip_id)
+
+    def predictions(self) -> Iterator[PredictionLine]:
+        """Yield the predictions on resyntheses, oldest first, also while a process adds to them."""
+        return read_journal(self._journal_path("probe"), PredictionLine)
+
+    def _journal_path(self, stage: str) -> P:
+        return self.path / "journal" / f"{stage}.jsonl"
+
+    def _finished_table(self) -> P:
+        """Return the table's path. Raises RunFolderError while resynth is not finished."""
+        if self.info().status == "started" or not self.has_table():
+            raise RunFolderError(
+                f"the run {self.path} is not finished; call resynth again, or import, to go on with it"
+            )
+        return self._table
+
+
+class RunFolder(Run[Path]):
+    """A run on this machine, which stages write."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(Path(path))
+
     def write_info(self, info: RunInfo) -> None:
         """Replace ``run.json``."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path / INFO, info.model_dump_json(indent=1).encode())
-
-    def rows(self) -> Iterator[ClipRow]:
-        """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
-        yield from clip_table.read_rows(self._finished_table(), leave=True)
 
     def table(self) -> pa.Table:
         """Read the whole table."""
@@ -99,28 +156,9 @@ class RunFolder:
         columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
         return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
 
-    def has_table(self) -> bool:
-        """Whether a stage has finished."""
-        return self._table.is_file()
-
     def write_rows(self, rows: Iterable[ClipRow], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
         """Replace the table."""
         clip_table.write_table(self._table, rows, metrics, probes)
-
-    def pairs(self) -> tuple[KeptRow, ...]:
-        """Read the trials, ranks and frames of the probes; empty where no probe has any.
-
-        Raises RunFolderError for a damaged file.
-        """
-        found: list[KeptRow] = []
-        try:
-            if self._pairs.is_file():
-                found += pair_table.read_pairs(self._pairs, name=str(self._pairs), max_rows=None)
-            if self._vectors.is_file():
-                found += vector_table.read_vectors(self._vectors, name=str(self._vectors), max_rows=None)
-        except ClipTableError as error:
-            raise RunFolderError(f"{error}; delete the file and call probe again with --overwrite") from error
-        return tuple(found)
 
     def write_pairs(self, rows: Sequence[KeptRow]) -> None:
         """Replace the trials, ranks and frames of all probes; a table without a row has no file."""
@@ -134,14 +172,6 @@ class RunFolder:
             vector_table.write_vectors(self._vectors, frames)
         else:
             self._vectors.unlink(missing_ok=True)
-
-    def audio_path(self, clip_id: str) -> Path:
-        """Path of the resynthesis of a clip; it need not exist."""
-        return self.audio / audio_store.file_name(clip_id)
-
-    def tokens_path(self, clip_id: str) -> Path:
-        """Path of the tokens of a clip; it need not exist."""
-        return self.tokens / token_store.token_file_name(clip_id)
 
     def resynth_journal(self) -> Journal[ResynthesisRow]:
         """Open the journal of resyntheses: the newest line of a clip counts."""
@@ -158,10 +188,6 @@ class RunFolder:
     def new_scores(self, offset: int, most: int) -> tuple[list[ScoreLine], int]:
         """Return up to ``most`` lines of the journal of scores from a byte on, and their end, also while it grows."""
         return read_new(self._journal_path("score"), ScoreLine, offset, most)
-
-    def predictions(self) -> Iterator[PredictionLine]:
-        """Yield the predictions on resyntheses, oldest first, also while a process adds to them."""
-        return read_journal(self._journal_path("probe"), PredictionLine)
 
     def probe_journal(self) -> Journal[PredictionLine]:
         """Open the journal of predictions on resyntheses."""
@@ -222,16 +248,8 @@ class RunFolder:
         finally:
             os.close(handle)
 
-    def _journal_path(self, stage: str) -> Path:
-        return self.path / "journal" / f"{stage}.jsonl"
 
-    def _finished_table(self) -> Path:
-        """Return the table's path. Raises RunFolderError while resynth is not finished."""
-        if self.info().status == "started" or not self.has_table():
-            raise RunFolderError(
-                f"the run {self.path} is not finished; call resynth again, or import, to go on with it"
-            )
-        return self._table
+AnyRun = RunFolder | Run[StorePath]
 
 
 def find_runs(paths: Iterable[Path], shard: Shard | None = None) -> list[RunFolder]:
@@ -249,6 +267,40 @@ def find_runs(paths: Iterable[Path], shard: Shard | None = None) -> list[RunFold
             raise RunFolderError(_nothing_in(path, shard, find_shards([path])))
         found |= {folder.resolve(): RunFolder(folder) for folder in runs}
     return sorted(found.values(), key=lambda run: run.path)
+
+
+def find_results(places: Iterable[Place]) -> list[AnyRun]:
+    """Find runs as :func:`find_runs` does, also in stores, where they are read: what stands there is listed once.
+
+    A run that is still being copied has no ``run.json``: it is found, and what is asked of it raises. Raises
+    RunFolderError for a place without a run, StoreError where a store gives nothing.
+    """
+    found: dict[Place, AnyRun] = {}
+    for place in places:
+        runs = find_runs([place]) if isinstance(place, Path) else _stored_runs(place)
+        found |= {run.path.resolve(): run for run in runs}
+    return sorted(found.values(), key=lambda run: str(run.path).split("/"))
+
+
+def _stored_runs(place: StorePath) -> list[Run[StorePath]]:
+    found, level = [], [place]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for _ in range(_LEVELS):
+            below = []
+            for folder, inner in pool.map(StorePath.listed, level):
+                if (folder / INFO).is_file() or any(each.name == "journal" for each in inner):
+                    found.append(Run(folder))
+                else:
+                    below += [each for each in inner if not each.name.startswith(".")]
+            level = below
+    if not found:
+        raise RunFolderError(f"expected a run, a codec's folder or an output folder, found no {INFO} below {place}")
+    return found
+
+
+def open_run(place: Place) -> AnyRun:
+    """Return the run at a place."""
+    return RunFolder(place) if isinstance(place, Path) else Run(place)
 
 
 def _nothing_in(path: Path, shard: Shard | None, shards: Sequence[RunFolder]) -> str:

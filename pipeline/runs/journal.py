@@ -18,6 +18,7 @@ from typing import Any, Generic, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.pipeline.errors import RunFolderError
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ class Journal(Generic[T]):
         return known if isinstance(known, tuple) else (known,)
 
 
-def read_journal(path: Path, kind: type[T]) -> Iterator[T]:
+def read_journal(path: Place, kind: type[T]) -> Iterator[T]:
     """Yield the complete lines of a journal, oldest first, without opening it for writing; none where there is no file.
 
     A line of another kind, and one that is being written, are passed over.
@@ -136,7 +137,7 @@ def read_new(path: Path, kind: type[T], offset: int, most: int) -> tuple[list[T]
     return found, offset
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _lines(path: Place) -> Iterator[bytes]:
     """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:
         yield from file

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.objects.store_path import Place, readable
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.audio_store import file_name
 
@@ -30,10 +31,10 @@ def write_tokens(path: Path, tokens: NDArray[np.integer[Any]]) -> None:
     write_atomically(path, content.getbuffer(), sync=False)
 
 
-def read_tokens(path: Path) -> NDArray[np.integer[Any]]:
+def read_tokens(path: Place) -> NDArray[np.integer[Any]]:
     """Return the tokens ``(codebooks, frames)``. Raises RunFolderError when the file is missing or damaged."""
     try:
-        tokens: NDArray[np.integer[Any]] = np.load(path, allow_pickle=False)
+        tokens: NDArray[np.integer[Any]] = np.load(readable(path), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise RunFolderError(f"the tokens in {path} cannot be read: {error}; delete the file, run it again") from error
     return tokens

@@ -16,7 +16,7 @@ from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import dataset_of_run, load_mono, refuse_other_state
-from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.folder import AnyRun
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.pipeline.submission.schema import SAMPLES, Sample
@@ -47,7 +47,7 @@ def is_redistributable(licence: str) -> bool:
 
 
 def choose_samples(
-    runs: Sequence[tuple[RunFolder, RunInfo]],
+    runs: Sequence[tuple[AnyRun, RunInfo]],
     rows: Sequence[ClipRow],
     count: int,
     opened: Mapping[str, Dataset],
@@ -92,7 +92,7 @@ def round_robin(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
     return (row for row in chain.from_iterable(turns) if row is not None)
 
 
-def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> PackedSample:
+def _listening(number: int, row: ClipRow, clip: Clip, folder: AnyRun) -> PackedSample:
     reference, rate = load_mono(clip)
     resynthesis, resynthesis_rate = read_audio(folder.audio_path(row.clip), row.resynthesis_sha256 or "")
     sound = ogg_opus(reference, rate), ogg_opus(resynthesis, resynthesis_rate)

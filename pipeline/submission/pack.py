@@ -19,13 +19,14 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
 from codec_superb.base_codec.weights import has_checkpoint
 from codec_superb.data_manifests import Dataset
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.field_faults import sentences
 from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
-from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.folder import AnyRun, Run, open_run
 from codec_superb.pipeline.runs.info import Provenance, RunInfo, is_imported, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
@@ -55,7 +56,7 @@ from codec_superb.plugins import PluginWarning
 class _Run:
     """The parts of a run that are packed."""
 
-    folder: RunFolder
+    folder: AnyRun
     info: RunInfo
     rows: tuple[ClipRow, ...]
     pairs: tuple[KeptRow, ...]
@@ -63,7 +64,7 @@ class _Run:
 
 
 def pack(
-    runs: Sequence[RunFolder | Path],
+    runs: Sequence[AnyRun | Place],
     out: Path,
     *,
     submitter: Submitter | None = None,
@@ -156,8 +157,8 @@ def _metrics(runs: Sequence[_Run]) -> dict[str, str]:
     return dict(sorted((key, version) for run in runs for key, version in run.info.metrics.items()))
 
 
-def _open(run: RunFolder | Path) -> _Run:
-    folder = run if isinstance(run, RunFolder) else RunFolder(run)
+def _open(run: AnyRun | Place) -> _Run:
+    folder = run if isinstance(run, Run) else open_run(run)
     info = folder.info()
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")

@@ -11,11 +11,12 @@ from codec_superb.applications.understanding.measures.table import check_models
 from codec_superb.applications.understanding.probes import PREFIX
 from codec_superb.applications.xares.configuration import Track
 from codec_superb.applications.xares.examples import tasks_tried
-from codec_superb.data_manifests.audio.webdataset import shards_below
 from codec_superb.data_manifests.catalogue import is_plugged, load_manifest, manifest_names
 from codec_superb.data_manifests.clip_list import current_index
 from codec_superb.data_manifests.indexing.index import index_manifest
 from codec_superb.data_manifests.manifest import LocalSource, Manifest
+from codec_superb.data_manifests.objects.published import shards_at
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.runs.folder import find_runs
 
@@ -35,7 +36,7 @@ def runs_by_dataset(track: Track, runs: Sequence[Path]) -> dict[str, list[Path]]
     return found
 
 
-def parts_of(track: Track, data: Path | None, runs: Sequence[Path], say: Say) -> dict[str, list[str]]:
+def parts_of(track: Track, data: Place | None, runs: Sequence[Path], say: Say) -> dict[str, list[str]]:
     """Return the probes that decoders are asked on each dataset, told by ``say`` of what is not tried and why.
 
     With ``data``, these are the test shards below it, indexed where they were not before, and the datasets of ``runs``;
@@ -71,21 +72,27 @@ def _datasets(track: Track) -> dict[str, TaskDefinition]:
     return {dataset: of for of in tasks_tried(track).values() for dataset in of.task.datasets}
 
 
-def _is_here(dataset: str, data: Path | None, say: Say) -> bool:
+def _is_here(dataset: str, data: Place | None, say: Say) -> bool:
     manifest = load_manifest(dataset) if dataset in manifest_names() or is_plugged(dataset) else None
     if manifest is None or not (isinstance(manifest.source, LocalSource) and manifest.source.layout == LAYOUT):
         return data is None
     return data is not None and _index(manifest, manifest.source, data, say)
 
 
-def _index(manifest: Manifest, source: LocalSource, data: Path, say: Say) -> bool:
+def _index(manifest: Manifest, source: LocalSource, data: Place, say: Say) -> bool:
     """Index the test shards of a task; False where there are none. What was indexed before is taken as it is."""
     if current_index(manifest) is not None:
         return True
     patterns = source.options.get("files", ())
-    if not any(shards_below(data, pattern)[0] for pattern in (patterns if isinstance(patterns, tuple) else ())):
+    found = [
+        shard for pattern in (patterns if isinstance(patterns, tuple) else ()) for shard in shards_at(data, pattern)[0]
+    ]
+    if not found:
         return False
-    report = index_manifest(manifest, data)
+    if not isinstance(data, Path) and any(shard.name.endswith(".gz") for shard in found):
+        say(f"{manifest.name}: clips of compressed shards cannot be read in a store: unpack those below {data} to .tar")
+        return False
+    report = index_manifest(manifest, data if isinstance(data, Path) else str(data))
     for line in report.lines():
         say(line)
     return True

@@ -21,6 +21,7 @@ from codec_superb.applications.xares.result import SHUFFLED, Heard, Reading
 from codec_superb.applications.xares.shard_examples import examples_of_shards
 from codec_superb.applications.xares.training import OnStep, Training, train
 from codec_superb.data_manifests.audio.webdataset import ShardReport
+from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.probing.stage import probe
@@ -49,7 +50,7 @@ class Asked:
     """Runs of one codec on the training datasets, whose sound decoders are trained on."""
     shuffled: bool = False
     """Whether decoders are trained on labels of other clips: a control."""
-    data: Path | None = None
+    data: Place | None = None
     """Folder of publishers' shards to train on, in place of datasets."""
     weights: Path | None = None
     device: str = "cpu"

@@ -15,11 +15,15 @@ import pytest
 import soundfile
 import torch
 from support.codecs.checkpoints import checkpoint, save_checkpoint
+from support.objects.fixtures import s3, s3_of_process
+from support.objects.s3 import S3
 
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.pipeline.resynthesis.tokens import Exported, export_tokens
 from codec_superb.pipeline.runs.folder import RunFolder
+
+__all__ = ["s3", "s3_of_process"]
 
 
 @pytest.fixture
@@ -33,11 +37,12 @@ def clips(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.network
 @pytest.mark.sample(1, among="neural codecs by commands")
 def test_tokens_go_out_and_come_back_as_resynth_has_them(
-    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, clips: Path, s3: S3, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A row a clip with its tokens; decoding them gives the very samples of resynth; statistics are in the JSON."""
+    """A row a clip with its tokens; decoding them, by URL too, gives resynth's samples; the JSON has statistics."""
     torch.set_num_threads(1)  # as the workers of resynth
     name, family = "encodec_48k_3bps", "encodec_48k"
     file, out, runs = tmp_path / "tokens.parquet", tmp_path / "sound", tmp_path / "runs"
@@ -52,6 +57,11 @@ def test_tokens_go_out_and_come_back_as_resynth_has_them(
     assert 0 < statistics["entropy_kbps"] <= statistics["kbps"]
     assert len(statistics["codebooks"]) == rows[0]["codebooks"]
     assert call(["tokens", "decode", str(file), "--out", str(out), *weights]) == 0
+    s3.put("tokens.parquet", file.read_bytes())
+    assert call(["tokens", "decode", f"{s3.url}/tokens.parquet", "--out", str(tmp_path / "there"), *weights]) == 0
+    assert [path.read_bytes() for path in sorted((tmp_path / "there").iterdir())] == [
+        path.read_bytes() for path in sorted(out.iterdir())
+    ]
     assert call(["resynth", *data, "--category", "speech", "--out", str(runs), "--workers", "1", *weights]) == 0
     run = RunFolder(runs / name / "clips")
     for row in run.rows():

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from support.applications.xares import ENCODER, write_decoder, write_tones
+from support.objects.fixtures import s3, s3_of_process
+from support.objects.s3 import S3, Fault
 from support.profile import amount
 from support.server.xares import SOUND, reading
 from support.shards import flac, write_shard
@@ -26,6 +28,7 @@ from codec_superb.pipeline.xares.recording import bits_per_s, rate_of, result_of
 from codec_superb.pipeline.xares.result_file import read_results
 from codec_superb.pipeline.xares.run import Asked, train_all
 
+__all__ = ["s3", "s3_of_process"]
 LANGUAGE = "und_xares_language_accuracy_pct"
 
 
@@ -41,8 +44,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
-    """``shards`` writes what ``train --data`` reads; a second call trains nothing; a record of it is read again."""
+@pytest.mark.network
+def test_shards_of_a_dataset_are_trained_on(home: Path, s3: S3) -> None:
+    """``shards`` writes what ``train --data`` reads; a second call trains nothing, from a store neither."""
     write_tones(home / "tones")
     code, done = _call(
         "shards", str(home / "tones"), "--label", "events", "-o", str(home / "data"), "--per-shard", "10"
@@ -63,6 +67,12 @@ def test_shards_of_a_dataset_are_trained_on(home: Path) -> None:
     assert made["track"] == "tones"
     stamp = (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns
     assert _call(*call)[1][0]["key"] == made["key"]
+    s3.put_folder(home / "data", "data")
+    s3.faults.append(Fault("503", "tones_000001", times=1))
+    assert (
+        _call(*(f"{s3.url}/data" if part == str(home / "data") else part for part in call))[1][0]["key"] == made["key"]
+    )
+    assert not list((home / "home" / "objects").glob("??/*"))  # compressed shards are read, and not kept
     assert (Path(made["folder"]) / "decoder.json").stat().st_mtime_ns == stamp
     trained = train_all(
         Asked(ENCODER, track_named(str(track)), seeds=(1,), data=home / "data"), lambda _: lambda _step, _loss: None

@@ -13,13 +13,20 @@ import soundfile
 from support.datasets.layouts import Tree
 from support.datasets.package_files import noise, wav_bytes
 from support.datasets.parquet_tables import write_table
+from support.objects.fixtures import s3, s3_of_process
+from support.objects.s3 import S3
 
 from codec_superb.data_manifests.audio.recording import Recording
+from codec_superb.data_manifests.audio.samples import samples_sha256
+from codec_superb.data_manifests.audio.webdataset import ShardReport
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers import IndexRequest, Listing, find_clips
-from codec_superb.data_manifests.manifest import LocalSource
+from codec_superb.data_manifests.files import file_sha256
+from codec_superb.data_manifests.indexers import IndexRequest, Listing, find_clips, parts_of
+from codec_superb.data_manifests.indexers.listing import FoundClip
+from codec_superb.data_manifests.manifest import LocalSource, Partition
 
+__all__ = ["s3", "s3_of_process"]
 Build = Callable[[Tree], None]
 
 
@@ -237,6 +244,38 @@ def test_rows_become_labels(tmp_path: Path, name: str, build: Build, clip: str, 
     labels = found[clip].labels.model_dump()
     assert {field: labels[field] for field in wanted} == wanted
     assert found[clip].path.is_file()
+
+
+@pytest.mark.network
+@pytest.mark.sample(5)
+@pytest.mark.parametrize(("name", "build"), [case[:2] for case in _CASES], ids=[case[0] for case in _CASES])
+def test_a_store_gives_what_a_folder_gives(tmp_path: Path, s3: S3, name: str, build: Build) -> None:
+    """Clips with labels and hashes, what is missing, what is extra and what is said are the same from both."""
+    root, source = tmp_path / "root", load_manifest(name).source
+    assert isinstance(source, LocalSource)
+    build(Tree(root, {}))
+    s3.put_folder(root, "a/set")
+    s3.put("a/set/.hidden/x.wav", b"")
+    request = IndexRequest(tmp_path, Partition(text="all"), tmp_path, source.options, url=f"{s3.url}/a/set")
+    if "start" in source.options:
+        with pytest.raises(LayoutError, match="cut out of recordings on this machine: fetch the dataset"):
+            next(parts_of(source.layout, request))
+        return
+    here, report, notes, extra, found = _find(name, root), ShardReport(), list[str](), list[str](), list[FoundClip]()
+    for part in parts_of(source.layout, request):
+        found += part.read(report)
+        notes += part.notes
+        extra += part.extra
+    top, digest = (root / ".store", samples_sha256) if here.stored else (root, file_sha256)
+    assert [
+        (each.id, each.path, each.labels, each.category, each.kept and each.kept.measured.sha256) for each in found
+    ] == [
+        (each.id, each.path.relative_to(top), each.labels, each.category, digest(each.path))
+        for each in sorted(here.found, key=lambda clip: clip.id)
+    ]
+    assert sorted(report.places()) == sorted(here.missing)
+    assert sorted(extra) == sorted(here.extra)
+    assert notes == [note.replace(str(root), f"{s3.url}/a/set") for note in here.notes]
 
 
 def test_a_benchmark_of_all_sounds_says_of_which_each_clip_is(tmp_path: Path) -> None:

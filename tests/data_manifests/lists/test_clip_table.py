@@ -72,8 +72,8 @@ def test_a_table_in_a_store_is_not_fetched(s3: S3, tmp_path: Path, monkeypatch: 
 def test_an_order_that_would_lose_clips_is_refused(tmp_path: Path) -> None:
     """Ids out of order or twice, a table without statistics and one of other columns are told apart from a list."""
     first, second, *_ = sorted(_records(3), key=lambda record: record.id)
-    for wrong in ([second, first], [first, first]):
-        with pytest.raises(ManifestError, match="sorted by id, each id once"):
+    for wrong, said in (([second, first], "sorted by id, each id once"), ([first, first], "is given twice")):
+        with pytest.raises(ManifestError, match=said):
             write_clip_table(tmp_path, INDEX, wrong)
     assert not (tmp_path / "index.json").exists()
     write_clip_table(tmp_path, INDEX, [first, second])

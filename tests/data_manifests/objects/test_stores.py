@@ -72,7 +72,7 @@ def test_a_changed_object_is_never_mixed(there: S3) -> None:
     found = store.stat(key)
     assert store.read(key, 0, 10, found.version)
     there.put("a/b c.bin", CONTENT[::-1])
-    with pytest.raises(ObjectError, match="was changed since its clips were listed"):
+    with pytest.raises(ObjectError, match="was changed since it was listed"):
         store.read(key, 10, 10, found.version)
 
 
@@ -179,6 +179,9 @@ def test_a_file_system_of_fsspec_is_read_by_the_same_rules() -> None:
         store.stat("/codec-superb/b.wav")
     with pytest.raises(ObjectError, match="was changed"):
         store.read("/codec-superb/a.wav", 3, 4, "another")
+    system.pipe("/codec-superb/in/c.wav", CONTENT)
+    files, folders = store.level("/codec-superb")
+    assert ([each.url for each in files], folders) == ([found.url], ["in"])
     system.rm("/codec-superb", recursive=True)
     away = Files("hf://", HfFileSystem(endpoint="http://127.0.0.1:9", token=False, skip_instance_cache=True))
     with pytest.raises(StoreError, match=r"hf://datasets/owner/name/data cannot be read \(\w+\)"):

@@ -25,7 +25,7 @@ from codec_superb.pipeline.runs.stored import get, put
 from codec_superb.pipeline.scoring.stage import score
 
 __all__ = ["s3", "s3_of_process"]
-pytestmark = [pytest.mark.network, pytest.mark.sample(2, among="runs and stores")]
+pytestmark = [pytest.mark.network, pytest.mark.sample(3, among="runs and stores")]
 CODEC = "g711_alaw"
 
 

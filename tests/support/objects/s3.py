@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -189,7 +189,8 @@ class _Proxy(BaseHTTPRequestHandler):
         if fault:
             self.wfile.flush()
             time.sleep(fault.seconds)
-        self.wfile.write(content[len(half) :])
+        with suppress(ConnectionError):  # the program was killed meanwhile
+            self.wfile.write(content[len(half) :])
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
