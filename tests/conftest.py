@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from support.logged import Logged, listening
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
 from support.warm_workers import WarmWorkers
@@ -112,6 +113,13 @@ def fresh_workers(_warm_workers: WarmWorkers) -> Iterator[None]:
     """For tests of how workers start and end: none is kept before or after."""
     with _warm_workers.paused():
         yield
+
+
+@pytest.fixture
+def logged() -> Iterator[Logged]:
+    """Keep what is logged during a test."""
+    with listening() as kept:
+        yield kept
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import event, update
 from sqlalchemy.exc import OperationalError
+from support.logged import Logged
 from support.server.board import make_submission
 from support.timing import quickest, wait_for
 
@@ -166,7 +167,7 @@ def test_stays_right_while_many_publish_and_read(board: Board, database: Databas
 
 
 def test_keeps_what_it_has_when_the_database_goes_away(
-    board: Board, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    board: Board, database: Database, monkeypatch: pytest.MonkeyPatch, logged: Logged
 ) -> None:
     """Looks that fail say so once, harm nothing that was committed, and the next one that succeeds catches up."""
 
@@ -177,21 +178,21 @@ def test_keeps_what_it_has_when_the_database_goes_away(
         patched.setattr(board, "refresh", away)  # of this board alone: others may watch in this process
         with database.transaction(write=True) as session:
             make_submission(session, "opus_12k")
-        wait_for(lambda: "leaderboard.refresh_failed" in caplog.text, "no look at the database failed")
+        wait_for(lambda: "leaderboard.refresh_failed" in logged.text, "no look at the database failed")
         assert seen(board) == {}
     _wait_for(board, "opus_12k")
     board.stop()
-    told = [word for word in ("leaderboard.refresh_failed", "leaderboard.refresh_again") if word in caplog.text]
+    told = [word for word in ("leaderboard.refresh_failed", "leaderboard.refresh_again") if word in logged.text]
     assert told == ["leaderboard.refresh_failed", "leaderboard.refresh_again"]
-    assert caplog.text.count("the server closed the connection") == 1
+    assert logged.text.count("the server closed the connection") == 1
 
 
-def test_what_it_cannot_read_ends_nothing(board: Board, database: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_it_cannot_read_ends_nothing(board: Board, database: Database, logged: Logged) -> None:
     """A card of a newer program: what commits it is answered, the board stays as it was, and goes on looking."""
     with database.transaction(write=True) as session:
         stored = session.get_one(Submission, make_submission(session, "opus_16k"))
         card, stored.card = stored.card, {"name": "opus_16k"}
-    wait_for(lambda: "leaderboard.refresh_failed" in caplog.text, "it was read")
+    wait_for(lambda: "leaderboard.refresh_failed" in logged.text, "it was read")
     with database.transaction(write=True) as session:
         session.get_one(Submission, stored.id).card = card
         bump_revision(session)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.logged import Logged
 
 from codec_superb.cli.main import call
 from codec_superb.server.operations.preparation import prepare
@@ -30,7 +31,7 @@ def readable(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("_wide")
-def test_commands_keep_it_private(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_commands_keep_it_private(tmp_path: Path, logged: Logged) -> None:
     """What they make, and what an older version had left open, without a change of what is inside."""
     storage, backups = tmp_path / "storage", tmp_path / "backups"
     backups.mkdir()
@@ -41,9 +42,8 @@ def test_commands_keep_it_private(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     for path in (storage, *storage.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
     assert len(readable(tmp_path)) > 5
-    with caplog.at_level("INFO"):
-        prepare(Settings(storage=storage))
-    assert any("leaderboard.sqlite'" in told and "'644'" in told for told in map(str, (r.msg for r in caplog.records)))
+    prepare(Settings(storage=storage))
+    assert any("leaderboard.sqlite'" in told and "'644'" in told for told in map(str, (r.msg for r in logged.records)))
     assert readable(tmp_path) == ["backups"]
 
 

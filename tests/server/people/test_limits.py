@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
+from support.logged import Logged
 from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.app import create_app
@@ -151,7 +152,7 @@ class TestUnnamedProxy:
         ],
     )
     def test_is_told_once(
-        self, settings: Settings, peer: str, trusted: tuple[str, ...], warned: bool, caplog: pytest.LogCaptureFixture
+        self, settings: Settings, peer: str, trusted: tuple[str, ...], warned: bool, logged: Logged
     ) -> None:  # fmt: skip
         """In log and /readyz, with the setting; not of strangers, who may send any header, and the service is ready."""
         with serving(settings.model_copy(update={"trusted_proxies": trusted, "free_bytes": 0}), peer=peer) as client:
@@ -162,7 +163,7 @@ class TestUnnamedProxy:
         told = answer.json().get("warnings", [])
         assert len(told) == warned
         assert all(f"from {peer}, which CODEC_SUPERB_SERVER_TRUSTED_PROXIES does not name" in text for text in told)
-        assert sum("X-Forwarded-For" in record.getMessage() for record in caplog.records) == warned
+        assert sum("X-Forwarded-For" in record.getMessage() for record in logged.records) == warned
 
 
 @pytest.mark.parametrize("text", ["*", "proxy", "172.16.0.1/12", "300.0.0.1"])

@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from sqlalchemy import JSON, String, Text, cast, select
 from starlette.testclient import TestClient
+from support.logged import Logged
 from support.profile import amount
 from support.server.people import log_in, make_token
 from support.server.private import CANARY, Board
@@ -57,7 +58,7 @@ def _addresses(board: Board) -> Iterator[str]:
 
 @pytest.mark.sample(1, among="private clips stay private")
 def test_a_run_with_a_failing_clip_leaves_no_trace(
-    board: Board, broken_clips: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    board: Board, broken_clips: Path, capfd: pytest.CaptureFixture[str], logged: Logged
 ) -> None:
     """Visitors, a moderator, the log and every column of the database: neither names nor salt nor path."""
     salt = board.add("private-2026", broken_clips)
@@ -70,7 +71,7 @@ def test_a_run_with_a_failing_clip_leaves_no_trace(
     assert "private-2026" in pages["/private"]
     assert len(pages) > 100
     told = capfd.readouterr()
-    for path, text in {**pages, "output": told.out + told.err, "log": caplog.text}.items():
+    for path, text in {**pages, "output": told.out + told.err, "log": logged.text}.items():
         assert [word for word in (CANARY, salt, salt[:16]) if word in text] == [], path
     assert list((board.settings.storage / "private").glob("run-*")) == []
     with board.database.transaction() as session:
