@@ -44,7 +44,8 @@ from codec_superb.pipeline.submission.schema import (
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.pairs import MAX_PAIRS, read_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.rows import KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.pipeline.tables.vectors import read_vectors
 
 MAX_ROWS = 200_000
@@ -56,7 +57,7 @@ class OpenedSubmission:
     """Contents of a submission, as far as they could be read."""
 
     submission: Submission
-    rows: tuple[ClipRow, ...]
+    rows: StoredRows
     members: Mapping[str, bytes]
     aggregates: Aggregates | None = None
     """Computed from the rows while they were checked; None where that was not possible."""
@@ -138,7 +139,7 @@ def _open(
             expected = f"columns for {sorted(declared)}, the probes of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.probes), _PACK)
             return None
-        rows = tuple(table)
+        rows = StoredRows.read(table)
         where = PAIRS_NAME
         pairs: list[KeptRow] = []
         if PAIRS_NAME in members:
@@ -207,16 +208,16 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
             findings.add(f"{SUBMISSION_NAME}: {name}", want, got, "the file was changed after packing: pack again")
 
 
-def _check_operations(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
+def _check_operations(submission: Submission, rows: StoredRows, findings: Findings) -> None:
     """Expect operations of a neural codec alone, counted on a clip that has a resynthesis."""
-    coded = {(row.dataset, row.clip) for row in rows if row.status == "ok"}
     for number, dataset in enumerate(submission.datasets):
         found, where = dataset.operations, f"{SUBMISSION_NAME}: datasets.{number}.operations"
         if found is None:
             continue
         if submission.codec.kind != "neural":
             findings.add(where, f"none of a {submission.codec.kind} codec", found.backend, _PACK)
-        if (dataset.name, found.clip) not in coded:
+        named = rows.where("clip", {found.clip}).where("dataset", {dataset.name})
+        if "ok" not in named.texts("status"):
             findings.add(f"{where}.clip", "a clip that has a resynthesis", found.clip, _PACK)
 
 
@@ -239,7 +240,8 @@ def _check_condition(submission: Submission, findings: Findings) -> None:
 
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
     """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
-    ok = {(row.dataset, row.clip): row.category for row in opened.rows if row.status == "ok"}
+    named = opened.rows.where("clip", {sample.clip for sample in opened.submission.samples})
+    ok = {(row.dataset, row.clip): row.category for row in named if row.status == "ok"}
     listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME, VECTORS_NAME}
     for position, sample in enumerate(opened.submission.samples):
         where = f"{SUBMISSION_NAME}: samples.{position}"
