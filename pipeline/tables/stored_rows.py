@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import eq
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, overload
 
 import numpy as np
@@ -160,6 +161,11 @@ class StoredRows(Sequence[ClipRow]):
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # rows are not hashed
 
     def __iter__(self) -> Iterator[ClipRow]:
         return chain.from_iterable(map(self._rows, self.table.to_batches(max_chunksize=ROW_GROUP)))
