@@ -51,7 +51,7 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
             folder = RunFolder(run.path)
             infos = {key: info for key, info in folder.info().probes.items() if key in run.probes}
             models |= {(run.dataset, key): info.backend for key, info in infos.items()}
-            its_rows, its_pairs = only_probes(folder.rows(), folder.pairs(), infos)
+            its_rows, its_pairs = only_probes(folder.stored_rows(), folder.pairs(), infos)
             short |= {(run.dataset, key): short_clips(its_rows, info, run.dataset) for key, info in infos.items()}
             rows += its_rows
             pairs += its_pairs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,6 +21,8 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.conditions.record import suffix_of
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows, where
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
     ApplicationRow,
@@ -31,6 +35,9 @@ from codec_superb.web.rows import (
     ReportSample,
     RetrievalExample,
 )
+
+POINTS = 10_000
+"""Clips of a codec and category in charts of single clips; of more these are drawn, and the page says so."""
 
 
 def report_data(
@@ -137,15 +144,26 @@ def applications_of(entry: Results, aggregates: Sequence[ApplicationAggregate] |
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:
-    for row in entry.rows:
+    for row in _drawn(entry.rows):
         if row.status == "ok":
             values = {key: value.value for key, value in row.metrics.items() if value.value is not None}
             yield ClipPoint(entry.card.name, row.dataset, row.clip, row.category, row.kbps, values)
 
 
+def _drawn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
+    """Yield the clips of each category, of many those whose hash is least: the same ones of every codec."""
+    for category in CATEGORIES:
+        its = where(rows, "category", {category})
+        if isinstance(its, StoredRows) and len(its) > POINTS:
+            order = [hashlib.sha256(clip.encode()).digest() for clip in its.table["clip"].to_pylist()]
+            least = heapq.nsmallest(POINTS, range(len(order)), key=order.__getitem__)
+            its = its.at(sorted(least))
+        yield from its
+
+
 def failures_of(entry: Results) -> Iterator[ClipFailure]:
     """Yield what has no value: clips without a resynthesis, metrics that are undefined or failed, failed probes."""
-    for row in entry.rows:
+    for row in entry.rows.not_ok() if isinstance(entry.rows, StoredRows) else entry.rows:
         if row.status == "failed":
             reason = f"{row.error_type}: {row.error}" if row.error_type else row.error
             yield ClipFailure(entry.title, row.dataset, row.clip, row.stage, "failed", reason)

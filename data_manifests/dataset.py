@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -82,6 +82,13 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
         return FolderDataset(folder, category)
     load_manifest(spec)  # raises, with near matches
     raise AssertionError(spec)
+
+
+def categories(dataset: Dataset, clip_ids: Iterable[str]) -> Iterator[Category]:
+    """Yield the category of each clip. A list in a table is read by row groups, not clip by clip (60 µs each)."""
+    if isinstance(dataset, StoredDataset):
+        return dataset.categories(clip_ids)
+    return (dataset.clip(clip_id).category for clip_id in clip_ids)
 
 
 def _open_named(name: str, category: Category | None) -> Dataset:

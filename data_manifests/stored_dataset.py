@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from codec_superb.data_manifests.clip import Clip
+from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import (
     CLIPS_FILE,
     TABLE_FILE,
@@ -69,6 +69,10 @@ class StoredDataset:
         recording = self._recordings.get(clip_id, "")
         cluster = cluster_id(self.name, to_labels(record.labels), self._unit, otherwise=recording)
         return record.to_clip(self.name, self.root, cluster, self._slice)
+
+    def categories(self, clip_ids: Iterable[str]) -> Iterator[Category]:
+        """Yield the category of each clip; KeyError as :meth:`clip`."""
+        return map(self._list.category, clip_ids)
 
     @property
     def collections(self) -> Mapping[str, str]:

@@ -182,6 +182,7 @@ def write(
     from codec_superb.pipeline.output_file import write_output
     from codec_superb.web.report import render
 
-    samples, examples = choose_listening(results, listening), choose_examples(results, EXAMPLES if listening else 0)
+    samples = choose_listening(results, listening)
+    examples = choose_examples(results, EXAMPLES) if listening else []  # which open the datasets again
     page = render(report_data(results, rankings, title, samples, examples), _table(results))
     write_output(out, page.encode("utf-8"))

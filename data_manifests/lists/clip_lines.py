@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_list import ClipRecord, parse_record
 
 # canonical_json sorts keys and writes ids without ASCII escapes, so an id is found without parsing its line.
@@ -31,6 +32,10 @@ class ClipLines:
     def record(self, clip_id: str) -> ClipRecord:
         """Return a clip; KeyError when there is none of that id."""
         return parse_record(self._lines[clip_id], f"{self.place}, clip {clip_id}")
+
+    def category(self, clip_id: str) -> Category:
+        """Return the category of a clip; KeyError as :meth:`record`."""
+        return self.record(clip_id).category
 
 
 def _id_of(line: bytes, where: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pydantic import ValidationError
 
+from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_list import (
     CLIPS_FILE,
     TABLE_FILE,
@@ -120,6 +121,7 @@ class ClipTable:
         self._starts = [0]
         self._read_footer()
         self._number, self._group = -1, None
+        self._categories: dict[str, Category] = {}
 
     def __len__(self) -> int:
         """Return the number of clips."""
@@ -145,6 +147,21 @@ class ClipTable:
         if place < 0 or rows.column("id")[place].as_py() != clip_id:
             raise KeyError(clip_id)
         return self._record(rows.slice(place, 1).to_pylist()[0])
+
+    def category(self, clip_id: str) -> Category:
+        """Return the category of a clip; KeyError as :meth:`record`."""
+        if clip_id not in self._categories:
+            number = _last_not_behind(self._first, clip_id)
+            if number < 0:
+                raise KeyError(clip_id)
+            rows = self._file.read_row_group(number, columns=["id", "category"], use_threads=False)
+            self._categories = dict(zip(*(rows.column(name).to_pylist() for name in ("id", "category")), strict=True))
+        return self._categories[clip_id]
+
+    def iter_ids(self) -> Iterator[str]:
+        """Yield all ids, a row group in memory."""
+        for number in range(len(self._first)):
+            yield from self._file.read_row_group(number, columns=["id"], use_threads=False).column("id").to_pylist()
 
     def id_at(self, place: int) -> str:
         """Return the id at a place of the list."""
@@ -202,6 +219,9 @@ class _Ids(Sequence[str]):
         if not -len(self) <= place < len(self):
             raise IndexError(place)
         return self._table.id_at(place % len(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return self._table.iter_ids()
 
     def __contains__(self, clip_id: object) -> bool:
         try:

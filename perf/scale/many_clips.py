@@ -2,11 +2,12 @@
 
 Clips of a tenth of a second go through the cheapest codec (G.711) and one cheap metric. Each stage is killed when 99 %
 of its clips are in the journal, and resumed; then the run is reported and packed. For each step: seconds of the clock,
-processor seconds with the workers, and the peak memory of the process that drives them (VmHWM).
+processor seconds with the workers, and the peak memory of the process that drives them (VmHWM). The clips are listed in
+a Parquet table, as those of prepared datasets of more than 100,000 are; ``--folder`` opens the folder of files instead.
 
-``--same`` takes one sound for all clips and kills each stage after its first rows; 99 % of the clips then get the row
-and the file of the first one, which is what they would have got. So the driver meets a million clips without the hours
-of their work.
+``--same`` takes one sound for all clips and kills each stage after its first rows; 99 % (``--done``) of the clips then
+get the row and the file of the first one, which is what they would have got. So the driver meets a million clips
+without the hours of their work.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from memory import make_folder
+from memory import RATE, make_folder
+
+from codec_superb.pipeline.submission.check import MAX_ROWS
 
 RUN = "from codec_superb.cli.main import run; run()"
 KILL_AT = 0.99
@@ -103,40 +106,68 @@ def link(source: Path, target: Path) -> None:
         os.link(next(target.parent.glob("[!.]*")), target)
 
 
-def fill(journal: Path, audio: Path | None, clips: int) -> None:
-    """Give 99 % of the clips the line of the first one that is finished, and its file."""
+def list_clips(folder: Path, clips: int) -> Path:
+    """Write the clip list of ``folder`` beside it; return its folder."""
+    from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex
+    from codec_superb.data_manifests.files import file_sha256
+    from codec_superb.data_manifests.lists.clip_table import write_clip_table
+
+    def records() -> Iterator[ClipRecord]:
+        for place in sorted(map(place_of, range(clips))):
+            yield ClipRecord(
+                id=place, path=place, category="speech", sampling_rate=RATE, licence="CC0-1.0", attribution="made here",
+                sha256=file_sha256(folder / place),
+            )  # fmt: skip
+
+    listed = folder.with_name("listed")
+    index = DatasetIndex(name="clips", manifest_version="1", root=str(folder), clips=0, manifest_hash="0" * 64)
+    write_clip_table(listed, index, records())
+    return listed
+
+
+def fill(journal: Path, audio: Path | None, clips: int, done_at: float) -> None:
+    """Give that part of the clips the line of the first one that is finished, and its file."""
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
     done = {line["clip"] for line in lines}
     with journal.open("a", encoding="ascii") as file:
-        for clip in map(place_of, range(int(KILL_AT * clips))):
+        for clip in map(place_of, range(int(done_at * clips))):
             if clip not in done:
                 file.write(json.dumps(lines[0] | {"clip": clip}) + "\n")
             if audio is not None and not (target := audio / f"{clip}.flac").exists():
                 link(audio / f"{lines[0]['clip']}.flac", target)
 
 
-def measure(clips: int, workers: int, root: Path, *, same: bool) -> dict[str, Step]:
+def measure(
+    clips: int, workers: int, root: Path, *, same: bool, done_at: float = KILL_AT, as_folder: bool = False
+) -> dict[str, Step]:
     """Run all steps below ``root``."""
     os.environ["CODEC_SUPERB_HOME"] = str(root / "home")
     folder, out = root / "clips", root / "runs"
     make_same(folder, clips) if same else make_folder(folder, clips)
     journal = out / CODEC / "clips" / "journal"
-    resynth = ["resynth", "--codec", CODEC, "--dataset", str(folder), "--category", "speech", "--out", str(out)]
+    dataset = [str(folder), "--category", "speech"] if as_folder else [str(list_clips(folder, clips))]
+    resynth = ["resynth", "--codec", CODEC, "--dataset", *dataset, "--out", str(out)]
     score = ["score", str(out), "--metric", "si_sdr"]
     found = {}
     for name, stage in (("resynth", resynth), ("score", score)):
         arguments = [*stage, "--workers", str(workers)]
         lines = Lines(journal / f"{name}.jsonl")
-        until = 1 if same else int(KILL_AT * clips)
+        until = 1 if same else int(done_at * clips)
         found[f"{name}, killed"] = watched(arguments, lambda lines=lines, until=until: lines.reach(until))
         if same:
-            fill(journal / f"{name}.jsonl", out / CODEC / "clips" / "audio" if name == "resynth" else None, clips)
+            fill(
+                journal / f"{name}.jsonl",
+                out / CODEC / "clips" / "audio" if name == "resynth" else None,
+                clips,
+                done_at,
+            )
         found[f"{name}, resumed"] = watched(arguments)
         found[f"{name}, nothing left"] = watched(arguments)
     found["report"] = watched(["report", str(out), "--out", str(root / "report.html")])
-    found["pack"] = watched(["pack", str(out), "--out", str(root / "submission.zip"), "--samples", "0"])
-    size = (root / "submission.zip").stat().st_size / 1e6
-    print(f"submission of {size:.1f} MB, journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
+    if clips <= MAX_ROWS:
+        found["pack"] = watched(["pack", str(out), "--out", str(root / "submission.zip"), "--samples", "0"])
+        print(f"submission of {(root / 'submission.zip').stat().st_size / 1e6:.1f} MB")
+    print(f"journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
     return found
 
 
@@ -146,9 +177,15 @@ def main() -> int:
     parser.add_argument("--clips", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--same", action="store_true", help="one sound, of whose rows most are filled in")
+    parser.add_argument(
+        "--done", type=float, default=KILL_AT, help="share of the clips that are done when it is killed"
+    )
+    parser.add_argument("--folder", action="store_true", help="a folder of files, without a clip list")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        found = measure(given.clips, given.workers, Path(place), same=given.same)
+        found = measure(
+            given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
+        )
     print(f"\n{given.clips} clips, load {os.getloadavg()[0]:.1f}\n")
     print("| step | s | processor s | peak of the driver, MiB |\n|---|---|---|---|")
     for name, step in found.items():

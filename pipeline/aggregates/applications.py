@@ -27,6 +27,7 @@ from codec_superb.pipeline.aggregates.evidence import (
 )
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 
 def aggregate_applications(
@@ -82,6 +83,8 @@ def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[KeptRow]) -> tuple
 
 
 def _by_dataset(rows: Iterable[ClipRow]) -> dict[str, list[ClipRow]]:
+    if isinstance(rows, StoredRows) and not rows.probes:
+        return {}
     found: dict[str, list[ClipRow]] = {}
     for row in rows:
         found.setdefault(row.dataset, []).append(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.estimate import estimate
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe, paired_evidence_of
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.stored_rows import where
 
 _FIGURES = "codec_superb.applications.tokens.figures"
 _PER_TOTAL: Mapping[str, tuple[str, float]] = {
@@ -34,14 +35,13 @@ class Counted(NamedTuple):
     """Percent of the total, of ``bits:`` of log2 of the entries; of ``drift:`` the metric's mean, of ``bias:`` bits."""
 
 
-def counts_by_name(rows: Iterable[ClipRow], pairs: Iterable[KeptRow]) -> tuple[Counted, ...]:
+def counts_by_name(rows: Sequence[ClipRow], pairs: Iterable[KeptRow]) -> tuple[Counted, ...]:
     """Return every count over the clips of each dataset, sorted; empty where no probe keeps counts."""
-    listed = list(rows)
     found = []
     for (dataset, key), kept in sorted(by_dataset_and_probe(pairs).items()):
         if key not in PROBES or PROBES[key].pairs != "counts":
             continue
-        sides = paired_evidence_of(PROBES[key], [row for row in listed if row.dataset == dataset], kept)
+        sides = paired_evidence_of(PROBES[key], where(rows, "dataset", {dataset}), kept)
         probe = _with_all(PROBES[key], sides.reference.names)
         for figure, estimated in estimate(replace(sides, probe=probe)).items():
             found.append(Counted(dataset, key, figure.field, estimated.scores(figure)["resynthesis"]))

@@ -19,6 +19,7 @@ from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import numbered
 from codec_superb.pipeline.statistics.mcnemar import Discordant, discordant
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.plugins import load
 
 Pairs = Mapping[tuple[str, str], Sequence[KeptRow]]
@@ -212,14 +213,6 @@ def short_clips(rows: Iterable[ClipRow], info: ProbeInfo, dataset: str) -> tuple
     return tuple(row.clip for row in its if (row.seconds or 0.0) < SHORT_S)
 
 
-def only_probes(
-    rows: Iterable[ClipRow], pairs: Iterable[KeptRow], keys: Collection[str]
-) -> tuple[list[ClipRow], list[KeptRow]]:
+def only_probes(rows: StoredRows, pairs: Iterable[KeptRow], keys: Collection[str]) -> tuple[StoredRows, list[KeptRow]]:
     """Leave out the entries of probes other than ``keys``: those of an unfinished probing, which ``run.json`` omits."""
-    kept = [
-        row
-        if row.probes.keys() <= set(keys)
-        else row.model_copy(update={"probes": {key: entry for key, entry in row.probes.items() if key in keys}})
-        for row in rows
-    ]
-    return kept, [pair for pair in pairs if pair.probe in keys]
+    return rows.only(keys), [pair for pair in pairs if pair.probe in keys]

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, model_serializer
 
 from codec_superb.applications.results import ApplicationAggregate
@@ -21,8 +22,9 @@ from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.composites import Backends
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.statistics.bootstrap import standard_deviation
+from codec_superb.pipeline.statistics.clip_arrays import ClipArrays, total
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
-from codec_superb.pipeline.statistics.jackknife import Jackknife, combine, interval
+from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, combine, interval
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 from codec_superb.record import Record
 
@@ -103,7 +105,7 @@ def aggregate(
     datasets, found = [], []
     for group, members in groups.items():
         missing = (expected or {}).get(group.dataset, 0) > counts[group.dataset]
-        joint = share(group, [{row.clip: row for row in members}], _measured(members, metrics))
+        joint = share(group, [members], _measured(members, metrics))
         scores = joint.scores()
         found.append(scores and scores.column(0))
         datasets.append(_dataset(group, members, joint, found[-1], missing=missing))
@@ -121,25 +123,24 @@ def aggregate(
     )
 
 
-def _measured(rows: Sequence[ClipRow], metrics: Sequence[str]) -> list[str]:
+def _measured(clips: ClipArrays, metrics: Sequence[str]) -> list[str]:
     """Metrics computed on a clip of the group; all of them where no clip has a resynthesis to compute them on."""
-    present = {key for row in rows if row.status == "ok" for key in row.metrics}
-    return sorted(key for key in set(metrics) if key in present or all(row.status == "failed" for row in rows))
+    return sorted(key for key in set(metrics) if clips.states(key) or not clips.ok.any())
 
 
-def _metrics(rows: Sequence[ClipRow], joint: SharedClips) -> dict[str, Estimate]:
-    failed = sum(row.status == "failed" for row in rows)
+def _metrics(clips: ClipArrays, joint: SharedClips) -> dict[str, Estimate]:
+    failed = len(clips) - int(clips.ok.sum())
     table = {}
     for column, key in enumerate(joint.keys):
-        states = [row.metrics[key].status for row in rows if row.status == "ok" and key in row.metrics]
+        states = clips.states(key)
         values, n = joint.values[:, 0, column], joint.n[column]
         mean = joint.column(column).column(0)
         ends = (METRICS[key].minimum, METRICS[key].maximum) if key in METRICS else ()
         low, high = interval(mean, *ends) or (None, None)
         table[key] = Estimate(
             n=n,
-            undefined=states.count("undefined"),
-            failed=failed + states.count("failed"),
+            undefined=states.get("undefined", 0),
+            failed=failed + states.get("failed", 0),
             mean=float(mean.point) if n else None,
             sd=_finite(standard_deviation(values)),
             low=low,
@@ -153,43 +154,43 @@ def _finite(value: float) -> float | None:
 
 
 def _dataset(
-    group: ClipPool, rows: Sequence[ClipRow], joint: SharedClips, score: Jackknife | None, *, missing: bool
+    group: ClipPool, clips: ClipArrays, joint: SharedClips, score: Jackknife | None, *, missing: bool
 ) -> DatasetAggregate:
-    ok = [row for row in rows if row.status == "ok"]
-    metrics = _metrics(rows, joint)
+    ok = clips.at(clips.ok)
+    metrics = _metrics(clips, joint)
     # fsum is exactly rounded: the order of clips changes no digit
-    seconds = math.fsum(row.seconds or 0.0 for row in ok)
-    bits = _total([row.bits for row in ok])
+    seconds = math.fsum(np.nan_to_num(ok.seconds).tolist())
+    bits = total(ok.number("bits"))
     # 16-bit PCM of one channel: clips are mixed to mono before they are coded
-    pcm_bits = 16 * sum(row.samples or 0 for row in ok)
+    pcm_bits = 16 * _whole(ok.number("samples"))
+    lags = np.abs(ok.number("lag_samples"))
     ours = [entry for key, entry in metrics.items() if key in METRICS]  # a plug-in's metric makes nothing incomplete
-    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in ours)
+    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(clips) for entry in ours)
     return DatasetAggregate(
         dataset=group.dataset,
         category=group.category,
-        clips=len(rows),
+        clips=len(clips),
         ok=len(ok),
-        failed=len(rows) - len(ok),
-        complete=complete and len(ok) == len(rows) and not missing,
+        failed=len(clips) - len(ok),
+        complete=complete and len(ok) == len(clips) and not missing,
         seconds=seconds,
-        bits=sum(row.bits or 0 for row in ok),
+        bits=_whole(ok.number("bits")),
         clusters=joint.cluster_count,
         kbps=_per(bits, 1000 * seconds),
-        tokens_per_second=_per(_total([row.tokens for row in ok]), seconds),
+        tokens_per_second=_per(total(ok.number("tokens")), seconds),
         compression_ratio=_per(pcm_bits, bits or 0),
-        encode_rtf=_per(_total([row.encode_s for row in ok]), seconds),
-        decode_rtf=_per(_total([row.decode_s for row in ok]), seconds),
-        largest_lag=max((abs(row.lag_samples) for row in ok if row.lag_samples is not None), default=None),
-        clipped_samples=sum(row.clipped_samples or 0 for row in ok),
+        encode_rtf=_per(total(ok.number("encode_s")), seconds),
+        decode_rtf=_per(total(ok.number("decode_s")), seconds),
+        largest_lag=None if np.isnan(lags).all() else int(np.nanmax(lags)),
+        clipped_samples=_whole(ok.number("clipped_samples")),
         metrics=metrics,
         score=score_of(score, 0.0, 1.0) if score else NO_SCORE,
     )
 
 
-def _total(parts: Sequence[float | None]) -> float | None:
-    """Sum, None when a part is not known: a rate over some of the clips would be mistaken for that of all."""
-    known = [part for part in parts if part is not None]
-    return math.fsum(known) if len(known) == len(parts) else None
+def _whole(values: Floats) -> int:
+    """Sum whole numbers; those that are not known count as none."""
+    return sum(map(int, values[np.isfinite(values)].tolist()))
 
 
 def _per(amount: float | None, base: float) -> float | None:

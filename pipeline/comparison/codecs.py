@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -17,7 +17,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.runs.folder import find_results
 from codec_superb.pipeline.statistics.paired import PairedCategory, PairedDataset, compare_paired
 from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import where
 from codec_superb.record import Record
 
 
@@ -79,7 +79,7 @@ def compare_results(first: Results, second: Results, *, tests: bool = False) -> 
             left_out.append(LeftOut(what=key, reason=reason))
         else:
             metrics.append(key)
-    rows = (_only(entry.rows, datasets) for entry in (first, second))
+    rows = (where(entry.rows, "dataset", datasets) for entry in (first, second))
     paired = compare_paired(*rows, metrics=metrics, table=table, tests=tests)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
@@ -134,8 +134,9 @@ def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
     # sorted first: of states that are equally common the choice does not depend on the order of results
     usual = {name: max(sorted(set(found)), key=found.count) for name, found in states.items()}
     rows = {
-        entry.card.name: _only(
+        entry.card.name: where(
             entry.rows,
+            "dataset",
             {
                 dataset.info.name
                 for dataset in entry.datasets
@@ -209,7 +210,3 @@ def _metric_differs(key: str, first: Mapping[str, str], second: Mapping[str, str
     if first[key] != second[key]:
         return f"defined differently: version {first[key]} and version {second[key]}"
     return ""
-
-
-def _only(rows: Iterable[ClipRow], datasets: set[str]) -> list[ClipRow]:
-    return [row for row in rows if row.dataset in datasets]

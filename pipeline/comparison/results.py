@@ -22,6 +22,7 @@ from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenanc
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 _FOLDERS = re.compile(r"…[/\\](?:[^\s/\\\"']+[/\\])*")
 """The folders left in a shortened path: how many ``pack`` removes depends on which ones it knows."""
@@ -55,7 +56,7 @@ class Results:
     card: Card
     datasets: tuple[ResultDataset, ...]
     """Sorted by name."""
-    rows: tuple[ClipRow, ...]
+    rows: Sequence[ClipRow]
     metrics: dict[str, str]
     """Metric key to version, over all datasets."""
     aggregates: Aggregates
@@ -120,7 +121,7 @@ def _from_run(path: Place) -> Results:
         custom_metrics=info.custom_metrics,
         operations=info.operations,
     )
-    rows, pairs = only_probes(run.rows(), run.pairs(), info.probes)
+    rows, pairs = only_probes(run.stored_rows(), run.pairs(), info.probes)
     return _results(info.card, [dataset], rows, pairs, info.condition)
 
 
@@ -177,7 +178,7 @@ def _results(
         backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
         computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
-    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs), condition)
+    return Results(card, ordered, rows, dict(sorted(metrics.items())), computed, tuple(pairs), condition)
 
 
 def _join(parts: Sequence[Results]) -> Results:
@@ -199,7 +200,9 @@ def _join(parts: Sequence[Results]) -> Results:
                     f"{part.card.name} on {dataset.info.name} comes twice: {other} and {dataset.source}; give one"
                 )
     datasets = [dataset for part in parts for dataset in part.datasets]
-    rows, pairs = ([one for part in parts for one in getattr(part, name)] for name in ("rows", "pairs"))
+    pairs = [pair for part in parts for pair in part.pairs]
+    stored = [part.rows for part in parts if isinstance(part.rows, StoredRows)]
+    rows = StoredRows.joined(stored) if len(stored) == len(parts) else [row for part in parts for row in part.rows]
     return _results(first.card, datasets, rows, pairs, first.condition)
 
 

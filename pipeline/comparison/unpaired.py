@@ -76,7 +76,7 @@ def _joint(rows: Sequence[ClipRow]) -> SharedClips | None:
     if not rows:
         return None
     ((group, members),) = group_rows(rows).items()
-    return share(group, [{row.clip: row for row in members}], overall_metrics(group.category))
+    return share(group, [members], overall_metrics(group.category))
 
 
 def _score(joint: SharedClips | None) -> Jackknife | None:

@@ -224,9 +224,9 @@ def _resume(job: _Job, before: RunInfo | None, rows: RowJournal, lines: Journal[
         new = stamp("imported", "cpu").model_copy(update={"taken_over": made})
         kept = tuple(old for old in info.provenance if old.stage != "imported")
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}, "provenance": (*kept, new)})
-    if info != before:
+    if stale or info != before:  # while it was at work, it may have said that it had only begun
         folder.write_info(info)
-    outcome = outcome_of(plan, rows, len(todo), "import")
+    outcome = outcome_of(plan, len(todo), "import")
     return Imported(outcome, plan.card, job.sources.strangers, made, _lag(found), _statistics(plan, found))
 
 

@@ -35,7 +35,7 @@ class _Checked:
     """Shards that are one run."""
 
     shards: ShardSet
-    clips: list[str]
+    clips: Sequence[str]
     """Of all shards, sorted."""
     metrics: dict[str, str]
 

@@ -41,16 +41,22 @@ def count_operations(
 
     ``known`` are returned while their clip has one. What cannot be counted is said, and costs no clip.
     """
-    coded = sorted(clip for clip in plan.clips if (row := journal.last(clip)) and row.status == "ok")
-    if not coded or (known is not None and known.clip in coded):
-        return known if coded else None
-    clip = coded[0]
+    if known is not None and known.clip in plan.clips and _is_coded(journal, known.clip):
+        return known
+    clip = next((clip for clip in plan.clips if _is_coded(journal, clip)), None)
+    if clip is None:
+        return None
     task = CountTask(plan.codec, chosen_device(plan.codec, device), plan.options, plan.spec, clip)
     (event,) = pool.stream(operations_of_clip, [task])
     if isinstance(event, TaskResult):
         return event.value
     lost = StepOperations(reason=f"counting ended the worker process: {event.reason}")
     return Operations(backend="none", clip=clip, seconds=SECONDS, encode=lost, decode=lost)
+
+
+def _is_coded(journal: Journal[ResynthesisRow], clip: str) -> bool:
+    row = journal.last(clip)
+    return row is not None and row.status == "ok"
 
 
 def operations_of_clip(task: CountTask) -> Iterator[Operations]:

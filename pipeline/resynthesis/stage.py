@@ -33,11 +33,11 @@ from codec_superb.pipeline.resynthesis.operations import count_operations
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.resynthesis.run_table import (
     RowJournal,
+    blocks_of,
     describe,
     is_news,
-    is_resynthesised,
+    left_to_do,
     outcome_of,
-    rows_of,
     without_probes,
 )
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -45,7 +45,7 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.shard import Shard
-from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.blocks import stream_in_blocks
 from codec_superb.pipeline.workers.devices import Device, chosen_device
@@ -167,7 +167,7 @@ def _resume(
     progress: Progress,
 ) -> RunOutcome:
     """Compute the clips that are not in the journal, then write the table if it changes."""
-    todo = [clip for clip in plan.clips if not is_resynthesised(plan, journal, clip)]
+    todo = left_to_do(plan, journal)
     progress.start(f"{plan.title} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
@@ -192,11 +192,11 @@ def _resume(
             counted = count_operations(plan, journal, info.operations, device, pool)
             info = info.model_copy(update={"operations": counted})
         info = without_probes(plan, info, progress)
-        plan.folder.write_rows(map(ClipRow.of, rows_of(plan, journal)), metrics=())
+        plan.folder.write_blocks(blocks_of(plan, journal), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
-    if info != before:
+    if stale or info != before:  # while it was at work, it may have said that it had only begun
         plan.folder.write_info(info)
-    return outcome_of(plan, journal, len(todo))
+    return outcome_of(plan, len(todo))
 
 
 def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:

@@ -56,7 +56,7 @@ def _reference(folder: RunFolder) -> Condition | None:
     return None if condition is None or condition.reference == "clean" else condition
 
 
-def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:
+def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> Sequence[str]:
     """Return the clips of a finished run, sorted; of a shard, those that it has.
 
     Raises RunFolderError for a run that is not finished, or whose dataset has changed.
@@ -66,7 +66,7 @@ def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[s
     return asked if info.dataset.shard is None else [clip for clip, _ in folder.resyntheses()]
 
 
-def asked_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:
+def asked_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> Sequence[str]:
     """Return the clips of a finished run, sorted; of a shard, those of all shards. Raises as above."""
     if info.status == "started":
         raise RunFolderError(f"the run {folder.path} is not finished; call resynth again, or import, to go on with it")

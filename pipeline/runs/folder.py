@@ -29,10 +29,12 @@ from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.journal import Journal, read_journal, read_new
+from codec_superb.pipeline.runs.outcome import FailedClip
 from codec_superb.pipeline.runs.shard import Shard, shard_of_folder
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
 from codec_superb.pipeline.tables import vectors as vector_table
+from codec_superb.pipeline.tables.clip_columns import BLOCK, in_row_groups
 from codec_superb.pipeline.tables.rows import (
     ClipRow,
     FramesRow,
@@ -42,6 +44,7 @@ from codec_superb.pipeline.tables.rows import (
     ResynthesisRow,
     ScoreLine,
 )
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +91,10 @@ class Run(Generic[P]):
     def rows(self) -> Iterator[ClipRow]:
         """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
         yield from clip_table.read_rows(readable(self._finished_table()), leave=True)
+
+    def stored_rows(self) -> StoredRows:
+        """Read the same rows as columns."""
+        return StoredRows.read(clip_table.open_table(readable(self._finished_table()), leave=True))
 
     def has_table(self) -> bool:
         """Whether a stage has finished."""
@@ -159,6 +166,27 @@ class RunFolder(Run[Path]):
     def write_rows(self, rows: Iterable[ClipRow], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
         """Replace the table."""
         clip_table.write_table(self._table, rows, metrics, probes)
+
+    def write_blocks(self, blocks: Iterable[pa.Table], metrics: Sequence[str]) -> None:
+        """Replace the table by blocks of columns, as :meth:`write_rows` does by rows."""
+        clip_table.write_blocks(self._table, in_row_groups(blocks), clip_table.clip_schema(metrics))
+
+    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the table, or some columns of it, in blocks: what has a column of a million clips in flat memory."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self._finished_table()) as file:
+            for batch in file.iter_batches(BLOCK, columns=columns, use_threads=False):
+                yield pa.Table.from_batches([batch])
+
+    def failures(self) -> Iterator[FailedClip]:
+        """Yield the clips without a resynthesis, sorted."""
+        import pyarrow.compute as pc
+
+        for block in self.blocks(["clip", "status", "stage", "error_type", "error"]):
+            for row in block.filter(pc.equal(block["status"], "failed")).to_pylist():
+                yield FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}")
 
     def write_pairs(self, rows: Sequence[KeptRow]) -> None:
         """Replace the trials, ranks and frames of all probes; a table without a row has no file."""

@@ -2,15 +2,15 @@
 
 A line is complete with its newline. A process that is killed while it writes leaves at most one incomplete line, which
 is truncated when the journal is opened again; after a power loss everything from the first damaged line on is
-truncated. Truncated clips are computed again. The index holds offsets, not rows, so that memory use stays small.
+truncated. Truncated clips are computed again. The index holds offsets, not rows, so that memory use stays small; many
+rows are read a block of clips at a time, without a model for each (:meth:`Journal.contents`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -20,8 +20,14 @@ from pydantic_core import from_json
 
 from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.runs.line_index import LineIndex, Numbers
 
 T = TypeVar("T")
+
+_OPENED = 1 << 18
+"""Bytes that are parsed at a time when a journal is opened."""
+_GAP, _SPAN = 1 << 14, 1 << 22
+"""Bytes between two lines beyond which they are read apart, and most bytes of a read."""
 
 
 class Journal(Generic[T]):
@@ -34,15 +40,14 @@ class Journal(Generic[T]):
         self.path = path
         # O_APPEND and no buffer: a line is with the kernel when append returns, and survives a kill of this process
         self._file = path.open("a+b", buffering=0)
-        self._offsets: dict[str, int | tuple[int, ...]] = {}
+        self._index = LineIndex()
         self._end = 0
-        for line in _lines(path):
-            clip = _clip_of(line)
+        for clip, length in _clips_of(path):
             if clip is None:
                 os.truncate(path, self._end)
                 break
-            self._note(clip, self._end)
-            self._end += len(line)
+            self._index.add(clip, self._end)
+            self._end += length
 
     def __enter__(self) -> Self:
         return self
@@ -51,7 +56,7 @@ class Journal(Generic[T]):
         self.close()
 
     def __contains__(self, clip: str) -> bool:
-        return clip in self._offsets
+        return any(_clip_of(line) == clip for line in self._lines(clip))
 
     def close(self) -> None:
         """Close the file; it is unbuffered, so every line is already written."""
@@ -74,22 +79,67 @@ class Journal(Generic[T]):
             with suppress(OSError):
                 os.truncate(self.path, self._end)
             raise
-        self._note(content["clip"], self._end)
+        self._index.add(content["clip"], self._end)
         self._end += len(line)
 
     def entries(self, clip: str) -> Iterator[T]:
         """Yield the lines of one clip, oldest first. Raises RunFolderError for one of another kind."""
-        for offset in self._places(clip):
-            yield self._read(clip, offset)
+        for line in self._lines(clip):
+            if _clip_of(line) == clip:
+                yield self._validated(clip, line)
 
     def last(self, clip: str) -> T | None:
         """Return the newest line of one clip, None when there is none; raises as :meth:`entries` does."""
-        offsets = self._places(clip)
-        return self._read(clip, offsets[-1]) if offsets else None
+        found = [line for line in self._lines(clip) if _clip_of(line) == clip]
+        return self._validated(clip, found[-1]) if found else None
 
-    def _read(self, clip: str, offset: int) -> T:
+    def checked(self, content: dict[str, Any]) -> T:
+        """Return a content as a model. Raises RunFolderError where it is of another kind."""
+        return self._validated(content["clip"], json.dumps(content).encode())
+
+    def contents(self, clips: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield place and content of each line of ``clips``, in their order, oldest first; contents are not validated.
+
+        This is for many clips, some thousand at a time, which are held in memory.
+        """
+        which, offsets = self._index.places_of(clips)
+        for place, content in zip(which.tolist(), _parsed_all(self._read(offsets)), strict=True):
+            if content["clip"] == clips[place]:
+                yield place, content
+
+    def newest(self, clips: Sequence[str]) -> list[dict[str, Any] | None]:
+        """Return the content of the newest line of each of ``clips``, as :meth:`contents` has it."""
+        found: list[dict[str, Any] | None] = [None] * len(clips)
+        for place, content in self.contents(clips):
+            found[place] = content
+        return found
+
+    def _lines(self, clip: str) -> Iterator[bytes]:
+        return (_read_line(self._file.fileno(), offset) for offset in self._index.places(clip))
+
+    def _read(self, offsets: Numbers) -> list[bytes]:
+        """Return the lines at ``offsets``; those that lie together are read at once."""
+        found = [b""] * len(offsets)
+        order = offsets.argsort(kind="stable").tolist()
+        starts = offsets.tolist()
+        first = 0
+        while first < len(order):
+            begin = end = starts[order[first]]
+            last = first
+            while last < len(order) and starts[order[last]] - end < _GAP and starts[order[last]] - begin < _SPAN:
+                end = starts[order[last]]
+                last += 1
+            piece = os.pread(self._file.fileno(), end - begin + _GAP, begin)
+            for number in order[first:last]:
+                start = starts[number] - begin
+                stop = piece.find(b"\n", start) + 1
+                found[number] = piece[start:stop] if stop else _read_line(self._file.fileno(), starts[number])
+            first = last
+        return found
+
+    def _validated(self, clip: str, line: bytes) -> T:
         try:
-            return self._kind.validate_json(_read_line(self._file.fileno(), offset))
+            return self._kind.validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -97,17 +147,6 @@ class Journal(Generic[T]):
                 f"{self.path}: the line of {clip!r} is not what this version writes: {where}: {first['msg']}; "
                 "call the stage again with --overwrite"
             ) from error
-
-    def _note(self, clip: str, offset: int) -> None:
-        """Add the offset of a line of ``clip`` to the index."""
-        # most clips have one line; the ids are those that the dataset holds: 130 bytes a clip are left of 270
-        known = self._places(clip)
-        self._offsets[sys.intern(clip)] = (*known, offset) if known else offset
-
-    def _places(self, clip: str) -> tuple[int, ...]:
-        """Return the offsets of the lines of ``clip``, oldest first."""
-        known = self._offsets.get(clip, ())
-        return known if isinstance(known, tuple) else (known,)
 
 
 def read_journal(path: Place, kind: type[T]) -> Iterator[T]:
@@ -141,6 +180,32 @@ def _lines(path: Place) -> Iterator[bytes]:
     """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:
         yield from file
+
+
+def _clips_of(path: Path) -> Iterator[tuple[str | None, int]]:
+    """Yield the clip of each line and the line's length; None for one that is incomplete or damaged."""
+    with path.open("rb") as file:
+        while lines := file.readlines(_OPENED):
+            try:
+                clips = [content["clip"] for content in _parsed_all(lines)]
+                whole = all(isinstance(clip, str) for clip in clips)
+            except (ValueError, KeyError, TypeError):
+                whole = False
+            # which line it is, and whether it is one that only json takes
+            yield from zip(clips if whole else map(_clip_of, lines), map(len, lines), strict=True)
+
+
+def _parsed_all(lines: Sequence[bytes]) -> list[Any]:
+    """Parse lines, of which each has its newline, at once. Raises ValueError where one is damaged."""
+    if not all(line.endswith(b"\n") for line in lines[-1:]):
+        raise ValueError("an incomplete line")
+    try:
+        contents: list[Any] = from_json(b"[" + b",".join(lines) + b"]")
+    except ValueError:
+        return [json.loads(line) for line in lines]  # takes a lone surrogate
+    if len(contents) != len(lines):
+        raise ValueError("a line that holds several objects, or none")
+    return contents
 
 
 def _clip_of(line: bytes) -> str | None:

@@ -16,14 +16,13 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.tables.rows import ClipRow
 
 
-def kept_probes(
-    folder: RunFolder, info: RunInfo, resyntheses: Iterable[tuple[str, str | None]]
-) -> dict[str, ProbeInfo]:
-    """Return the probes that are valid for these clips and resyntheses (SHA-256), in the order of the table.
+def kept_probes(folder: RunFolder, info: RunInfo) -> dict[str, ProbeInfo]:
+    """Return the probes that are valid for the run's table, in the order of the table of probes.
 
+    A table with other resyntheses is written by ``resynth``, ``import`` or ``merge``, which drop them.
     Probes of plug-ins that this process does not know are left out: their columns cannot be written.
     """
-    if not info.probes or not folder.has_table() or folder.resyntheses() != list(resyntheses):
+    if not folder.has_table():
         return {}
     return {key: found for key, found in info.probes.items() if key in PROBES}
 

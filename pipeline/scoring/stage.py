@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import groupby
 from pathlib import Path
 
 from codec_superb.metrics.plugged import find_metrics
@@ -17,7 +19,7 @@ from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.shard import Shard
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends, load_metrics
-from codec_superb.pipeline.scoring.store import ScoreStore
+from codec_superb.pipeline.scoring.store import Missing, ScoreStore
 from codec_superb.pipeline.workers.blocks import stream_in_blocks
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -90,13 +92,13 @@ def _work(
     group: RunGroup, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, working: WorkingBackends
 ) -> None:
     """Compute and journal the missing values."""
-    pairs = sum(store.scorable() for store in stores)
+    pairs = sum(store.scorable for store in stores)
     # counted first and made when a worker is free: a million tasks take a gigabyte
     missing = clips = 0
     keys: set[str] = set()
-    for task in _tasks(group, stores):
-        clips, missing = clips + 1, missing + len(task.items)
-        keys.update(key for item in task.items for key in item.keys)
+    for _, lacking in _by_clip(stores):
+        clips, missing = clips + 1, missing + len(lacking)
+        keys.update(key for _, item in lacking for key in item.keys)
     if missing:
         pool.load(load_metrics, tuple(sorted(keys & METRICS.keys())), clips)
     backends = working.settle(keys)
@@ -112,38 +114,50 @@ def _work(
                     continue
                 # answers come in order: the first that is missing killed the worker
                 lost = event.task.items[event.index]
-                store, outcome = stores[lost.run], ScoredRun(lost.run, all_failed(lost.keys, event.reason))
-                progress.message(f"{store.info.title}: {event.task.clip}: {event.reason}")
+                outcome = ScoredRun(lost.run, all_failed(lost.keys, event.reason))
+                progress.message(f"{stores[lost.run].info.title}: {event.task.clip}: {event.reason}")
             else:
                 outcome = event.value
-            stores[outcome.run].record(event.task.clip, outcome.values, backends_of(outcome.values, backends))
+            ran = backends_of(outcome.values, backends)
+            sha256 = next(item.sha256 for item in event.task.items if item.run == outcome.run)
+            stores[outcome.run].record(event.task.clip, sha256, outcome.values, ran)
             progress.advance()
 
 
 def _tasks(group: RunGroup, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
     """Yield a task per clip with missing values."""
-    # clip by clip over all codecs: the reference is read and analysed once
-    for clip in sorted({clip for store in stores for clip in store.clips}):
-        items = []
-        for number, store in enumerate(stores):
-            if clip in store and (keys := store.missing(row := store.row(clip))):
-                path = str(store.folder.audio_path(clip))
-                items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", store.table(keys)))
-        if items:
-            yield ScoreTask(group.spec, clip, tuple(items), reference=group.reference)
+    for clip, lacking in _by_clip(stores, again=True):
+        items = [
+            Resynthesis(number, str(stores[number].folder.audio_path(clip)), its.sha256, stores[number].table(its.keys))
+            for number, its in lacking
+        ]
+        yield ScoreTask(group.spec, clip, tuple(items), reference=group.reference)
+
+
+def _by_clip(stores: Sequence[ScoreStore], *, again: bool = False) -> Iterator[tuple[str, list[tuple[int, Missing]]]]:
+    """Yield each clip with missing values, sorted, with those of each store: the reference is analysed once."""
+
+    def of(number: int) -> Iterator[tuple[int, Missing]]:
+        return ((number, its) for its in stores[number].missing(again=again))
+
+    every = heapq.merge(*map(of, range(len(stores))), key=lambda found: found[1].clip)
+    return ((clip, list(found)) for clip, found in groupby(every, key=lambda found: found[1].clip))
 
 
 def finish(store: ScoreStore) -> None:
     """Write the table and the run's status, unless unchanged; probes are kept while no resynthesis has changed."""
     columns, info = store.columns(), store.info
-    probes = kept_probes(store.folder, info, store.resyntheses())
+    probes = kept_probes(store.folder, info)
     if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
         return
     # run.json first: it decides which columns of the table are valid
     if info.probes and not probes:
         info = drop_probes(store.folder, info)
-    rows = with_probes(store.folder, store.rows(list(columns)), probes)
-    store.folder.write_rows(rows, list(columns), list(probes))
+    if probes:
+        rows = with_probes(store.folder, store.rows(list(columns)), probes)
+        store.folder.write_rows(rows, list(columns), list(probes))
+    else:
+        store.folder.write_blocks(store.tables(list(columns)), list(columns))
     provenance = info.provenance
     if store.computed:
         provenance = supersede(provenance, stamp("score", "cpu", store.backends()))

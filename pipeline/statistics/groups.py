@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.bootstrap import mean, replicate_means
-from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, means, numbered
+from codec_superb.pipeline.statistics.clip_arrays import ClipArrays, arrays_of, cluster_numbers, repeated, shared
+from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, means
 from codec_superb.pipeline.tables.rows import ClipRow
 
 
@@ -27,28 +28,16 @@ class ClipPool:
     category: Category
 
 
-def group_rows(rows: Iterable[ClipRow]) -> dict[ClipPool, list[ClipRow]]:
+def group_rows(rows: Iterable[ClipRow]) -> dict[ClipPool, ClipArrays]:
     """Rows by group, groups and clips sorted. Raises PipelineError when a clip occurs twice in a dataset."""
-    groups: dict[ClipPool, list[ClipRow]] = defaultdict(list)
-    seen: set[tuple[str, str]] = set()
-    for row in rows:
-        if (row.dataset, row.clip) in seen:
-            raise PipelineError(f"clip {row.clip!r} of {row.dataset!r}: expected one row, got two; give each run once")
-        seen.add((row.dataset, row.clip))
-        groups[ClipPool(row.dataset, row.category)].append(row)
+    groups = {
+        ClipPool(dataset, cast("Category", category)): its for (dataset, category), its in arrays_of(rows).items()
+    }
     order = sorted(groups, key=lambda group: (group.dataset, CATEGORIES.index(group.category)))
-    return {group: sorted(groups[group], key=lambda row: row.clip) for group in order}
-
-
-def values_of(rows: Sequence[ClipRow], keys: Sequence[str]) -> Floats:
-    """Array of shape ``(rows, keys)``; NaN where a metric is undefined, failed or was not computed."""
-    table = np.full((len(rows), len(keys)), np.nan)
-    for position, row in enumerate(rows):
-        for column, key in enumerate(keys):
-            entry = row.metrics.get(key)
-            if row.status == "ok" and entry is not None and entry.value is not None:
-                table[position, column] = entry.value
-    return table
+    for dataset in {group.dataset for group in order}:
+        if (clip := repeated([groups[group] for group in order if group.dataset == dataset])) is not None:
+            raise PipelineError(f"clip {clip!r} of {dataset!r}: expected one row, got two; give each run once")
+    return {group: groups[group] for group in order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,8 @@ class SharedClips:
 
     group: ClipPool
     keys: tuple[str, ...]
-    clips: tuple[str, ...]
+    clips: int
+    """How many."""
     values: Floats
     """Shape ``(clips, codecs, keys)``; NaN for all codecs where one of them has no value, so that each mean is over
     the same clips for every codec."""
@@ -108,19 +98,17 @@ class SharedClips:
         return table[..., [self.keys.index(key) for key in keys]]
 
 
-def share(group: ClipPool, codecs: Sequence[Mapping[str, ClipRow]], keys: Sequence[str]) -> SharedClips:
-    """Take the clips that every one of ``codecs`` (clip id to row) has with status ok."""
-    shared = set.intersection(*({clip for clip, row in rows.items() if row.status == "ok"} for rows in codecs))
-    clips = tuple(sorted(shared))
-    values = np.stack([values_of([rows[clip] for clip in clips], keys) for rows in codecs], axis=1)
+def share(group: ClipPool, codecs: Sequence[ClipArrays], keys: Sequence[str]) -> SharedClips:
+    """Take the clips that every one of ``codecs`` has with status ok."""
+    joint = shared(codecs)
+    values = np.stack([codec.values(keys) for codec in joint], axis=1)
     # a metric counts on the clips on which every codec has it: otherwise the hard ones are missing on one side only
     values[np.broadcast_to(np.isnan(values).any(axis=1, keepdims=True), values.shape)] = np.nan
-    flat = values.reshape(len(clips), len(codecs) * len(keys))
+    flat = values.reshape(len(values), len(codecs) * len(keys))
     centre = np.array([mean(flat[:, column]) for column in range(flat.shape[1])])
-    names = cluster_names([[rows[clip] for rows in codecs] for clip in clips])
-    clusters = numbered(names)
+    clusters = cluster_numbers(joint)
     whole = means(flat, clusters, centre).map(lambda table: table.reshape(*table.shape[:-1], *values.shape[1:]))
-    return SharedClips(group, tuple(keys), clips, values, clusters, whole)
+    return SharedClips(group, tuple(keys), len(values), values, clusters, whole)
 
 
 def cluster_names(rows: Iterable[Sequence[ClipRow]]) -> list[str]:

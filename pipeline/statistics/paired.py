@@ -15,6 +15,7 @@ from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES
+from codec_superb.pipeline.statistics.clip_arrays import ClipArrays, shared
 from codec_superb.pipeline.statistics.effect import PairedTest, paired_test
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, combine, interval
@@ -115,20 +116,21 @@ def compare_paired(
     joints: dict[ClipPool, _Drawn] = {}
     datasets = []
     for group in [group for group in one if group in two]:
-        codecs = [{row.clip: row for row in one[group]}, {row.clip: row for row in two[group]}]
+        codecs = [one[group], two[group]]
         joint = share(group, codecs, sorted(set(metrics)))
         draws = joint.draw(seed, replicates)
-        ok = [sum(row.status == "ok" for row in rows.values()) - len(joint.clips) for rows in codecs]
+        ok = [int(clips.ok.sum()) - joint.clips for clips in codecs]
+        own = shared(codecs)
         scores = joint.scores()
         datasets.append(
             PairedDataset(
                 dataset=group.dataset,
                 category=group.category,
-                shared=len(joint.clips),
+                shared=joint.clips,
                 only_first=ok[0],
                 only_second=ok[1],
                 metrics=tuple(
-                    _metric(joint, draws, column, codecs, table, tests=tests) for column in range(len(joint.keys))
+                    _metric(joint, draws, column, own, table, tests=tests) for column in range(len(joint.keys))
                 ),
                 score=difference_of(scores, joint.score(draws)) if scores else None,
             )
@@ -147,35 +149,31 @@ def _metric(
     joint: SharedClips,
     draws: Floats,
     column: int,
-    codecs: Sequence[dict[str, ClipRow]],
+    own: Sequence[ClipArrays],
     table: Mapping[str, Metric],
     *,
     tests: bool,
 ) -> PairedMetric:
     key = joint.keys[column]
     sign = 1 if table[key].higher_is_better else -1
-    has = [np.array([_has(rows[clip], key) for clip in joint.clips], dtype=bool) for rows in codecs]
+    has = [np.isfinite(clips.value(key)) for clips in own]
     known = np.isfinite(joint.values[:, 0, column])
-    shared = joint.values[known, :, column]
-    ahead = sign * (shared[:, 0] - shared[:, 1])
+    values = joint.values[known, :, column]
+    ahead = sign * (values[:, 0] - values[:, 1])
     result = None
-    if len(shared):
+    if len(values):
         result = difference_of(joint.column(column), draws[:, :, column], sign)
     return PairedMetric(
         metric=key,
-        n=len(shared),
+        n=len(values),
         only_first=int((has[0] & ~has[1]).sum()),
         only_second=int((has[1] & ~has[0]).sum()),
         wins=int((ahead > 0).sum()),
         losses=int((ahead < 0).sum()),
         ties=int((ahead == 0).sum()),
         result=result,
-        test=paired_test(ahead, joint.clusters[known]) if tests and len(shared) else None,
+        test=paired_test(ahead, joint.clusters[known]) if tests and len(values) else None,
     )
-
-
-def _has(row: ClipRow, key: str) -> bool:
-    return key in row.metrics and row.metrics[key].value is not None
 
 
 def difference_of(found: Jackknife, draws: Floats, sign: int = 1) -> Difference:

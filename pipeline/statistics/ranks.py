@@ -17,11 +17,10 @@ from codec_superb.metrics.noise.random_numbers import SEED
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES, widening
+from codec_superb.pipeline.statistics.clip_arrays import ClipArrays
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 from codec_superb.pipeline.tables.rows import ClipRow
-
-_ByClip = Mapping[str, ClipRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,12 @@ def rank_codecs(
     }
 
 
-def _of(groups: Mapping[ClipPool, Sequence[ClipRow]], category: Category) -> dict[str, dict[str, ClipRow]]:
-    """Rows by dataset and clip id, of the clips with a resynthesis."""
-    return {
-        group.dataset: {row.clip: row for row in members if row.status == "ok"}
-        for group, members in groups.items()
-        if group.category == category
-    }
+def _of(groups: Mapping[ClipPool, ClipArrays], category: Category) -> dict[str, ClipArrays]:
+    """Clips by dataset, of those with a resynthesis."""
+    return {group.dataset: its.at(its.ok) for group, its in groups.items() if group.category == category}
 
 
-def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed: int, replicates: int) -> Ranking:
+def _rank(category: Category, codecs: Mapping[str, Mapping[str, ClipArrays]], seed: int, replicates: int) -> Ranking:
     datasets = _most_common(codecs)
     unranked: dict[str, str] = {}
     for codec, have in codecs.items():
@@ -98,28 +93,28 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
     return Ranking(
         category=category,
         datasets=datasets,
-        clips=sum(len(joint.clips) for joint in joints) if scores else 0,
+        clips=sum(joint.clips for joint in joints) if scores else 0,
         ranks=place_codecs(ranked, *scores, min(joint.cluster_count for joint in joints)) if scores else (),
         unranked=unranked,
     )
 
 
-def _most_common(codecs: Mapping[str, Mapping[str, _ByClip]]) -> tuple[str, ...]:
+def _most_common(codecs: Mapping[str, Mapping[str, ClipArrays]]) -> tuple[str, ...]:
     """Choose the combination of datasets that most codecs were run on; in a tie the larger, then the first by name."""
     counts = Counter(tuple(sorted(have)) for have in codecs.values() if have)
     # most codecs first, then most datasets, then the alphabet: no dependence on the order of codecs
     return min(counts, key=lambda names: (-counts[names], -len(names), names))
 
 
-def _unfit(have: Mapping[str, _ByClip], datasets: Sequence[str], category: Category) -> str:
+def _unfit(have: Mapping[str, ClipArrays], datasets: Sequence[str], category: Category) -> str:
     """Return why a codec cannot be ranked on these datasets; '' when it can."""
     for dataset in datasets:
         if dataset not in have:
             return f"not run on {dataset}"
-        if not have[dataset]:
+        if not len(have[dataset]):
             return f"failed on every clip of {dataset}"
         for key in overall_metrics(category):
-            if not any(key in row.metrics and row.metrics[key].value is not None for row in have[dataset].values()):
+            if not np.isfinite(have[dataset].value(key)).any():
                 return f"{key} has no value on any clip of {dataset}"
     return ""
 

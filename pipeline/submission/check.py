@@ -45,7 +45,8 @@ from codec_superb.pipeline.submission.schema import (
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.pairs import MAX_PAIRS, read_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.rows import KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.pipeline.tables.vectors import read_vectors
 
 MAX_ROWS = 200_000
@@ -57,7 +58,7 @@ class OpenedSubmission:
     """Contents of a submission, as far as they could be read."""
 
     submission: Submission
-    rows: tuple[ClipRow, ...]
+    rows: StoredRows
     members: Mapping[str, bytes]
     aggregates: Aggregates | None = None
     """Computed from the rows while they were checked; None where that was not possible."""
@@ -139,7 +140,7 @@ def _open(
             expected = f"columns for {sorted(declared)}, the probes of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.probes), _PACK)
             return None
-        rows = tuple(table)
+        rows = StoredRows.read(table)
         where = PAIRS_NAME
         pairs: list[KeptRow] = []
         if PAIRS_NAME in members:
@@ -227,7 +228,8 @@ def _check_condition(submission: Submission, findings: Findings) -> None:
 
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
     """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
-    ok = {(row.dataset, row.clip): row.category for row in opened.rows if row.status == "ok"}
+    named = opened.rows.where("clip", {sample.clip for sample in opened.submission.samples})
+    ok = {(row.dataset, row.clip): row.category for row in named if row.status == "ok"}
     listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME, VECTORS_NAME}
     for position, sample in enumerate(opened.submission.samples):
         where = f"{SUBMISSION_NAME}: samples.{position}"

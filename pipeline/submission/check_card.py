@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+
+import numpy as np
 
 from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 _ROUNDED = 0.99
 """Share of a frame that its length may lack after rounding: 13.333 ms at 75 Hz."""
@@ -18,13 +20,13 @@ USED = 0.1
 _FIX = "correct the codec's card"
 
 
-def check_card(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
+def check_card(submission: Submission, rows: StoredRows, findings: Findings) -> None:
     """Check declared figures against each other, and operations against the clips that were timed."""
     for name, expected, got in _excluded(submission):
         findings.add(f"{SUBMISSION_NAME}: codec.{name}", expected, got, _FIX)
     for number, dataset in enumerate(submission.datasets):
         if dataset.operations is not None:
-            own = [row for row in rows if row.dataset == dataset.name and row.status == "ok"]
+            own = rows.where("dataset", {dataset.name}).where("status", {"ok"})
             _check_operations(submission, dataset.operations, own, number, findings)
 
 
@@ -48,23 +50,18 @@ def _excluded(submission: Submission) -> Iterator[tuple[str, str, float]]:
 
 
 def _check_operations(
-    submission: Submission, found: Operations, rows: Sequence[ClipRow], number: int, findings: Findings
+    submission: Submission, found: Operations, rows: StoredRows, number: int, findings: Findings
 ) -> None:
     """Expect operations of a neural codec alone, counted on a clip that has a resynthesis."""
     where, fix = f"{SUBMISSION_NAME}: datasets.{number}.operations", "pack the runs again with this version"
     card, name = submission.codec, submission.datasets[number].name
     if card.kind != "neural":
         findings.add(where, f"none of a {card.kind} codec", found.backend, fix)
-    if all(row.clip != found.clip for row in rows):
+    if not rows.equals("clip", found.clip).any():
         findings.add(f"{where}.clip", "a clip that has a resynthesis", found.clip, fix)
-    for step, counted, times in (
-        ("encoding", found.encode, [row.encode_s for row in rows]),
-        ("decoding", found.decode, [row.decode_s for row in rows]),
-    ):
-        taken, heard = (
-            sum(time or 0.0 for time in times),
-            sum((row.samples or 0) / (row.sampling_rate or 1) for row in rows),
-        )
+    heard = float(np.nansum(rows.number("samples") / rows.number("sampling_rate")))
+    for step, counted, times in (("encoding", found.encode, "encode_s"), ("decoding", found.decode, "decode_s")):
+        taken = float(np.nansum(rows.number(times)))
         if counted.per_second and taken and counted.per_second * heard / taken > FASTEST_MACHINE:
             done = counted.per_second * heard / taken
             findings.doubt(f"{name}: {step} does {done:.2g} operations a second, more than any one machine")

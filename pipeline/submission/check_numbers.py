@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from codec_superb.applications.table import PROBES
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
@@ -15,7 +17,8 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
-from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.rows import KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 # far above what summing in another order does (1e-15), far below any difference that is shown
 TOLERANCE = 1e-9
@@ -27,27 +30,27 @@ _OF_METHOD = frozenset({"low", "high", "clusters"})
 _AGAIN = "pack the runs again with this version; numbers are not edited by hand"
 
 
-def counts_of(rows: Sequence[ClipRow]) -> dict[str, int]:
+def counts_of(rows: StoredRows) -> dict[str, int]:
     """Clips of one dataset that are ok, failed, or ok with an undefined metric."""
-    ok = [row for row in rows if row.status == "ok"]
-    undefined = sum(any(entry.status == "undefined" for entry in row.metrics.values()) for row in ok)
-    return {"ok": len(ok), "failed": len(rows) - len(ok), "undefined": undefined}
+    ok = rows.where("status", {"ok"})
+    undefined = np.zeros(len(ok), np.bool_)
+    for key in rows.metrics:
+        undefined |= ok.equals(f"{key}_status", "undefined")
+    return {"ok": len(ok), "failed": len(rows) - len(ok), "undefined": int(undefined.sum())}
 
 
-def check_counts(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+def check_counts(rows: StoredRows, submission: Submission, findings: Findings) -> None:
     """Compare the counts of each dataset with its rows."""
-    by_dataset: dict[str, list[ClipRow]] = {dataset.name: [] for dataset in submission.datasets}
-    for row in rows:
-        by_dataset.setdefault(row.dataset, []).append(row)
     known = Counter(dataset.name for dataset in submission.datasets)
-    for name in by_dataset:
+    for name in dict.fromkeys([*known, *rows.unique("dataset")]):
         if known[name] != 1:
             findings.add(f"{SUBMISSION_NAME}: datasets", f"one entry for {name!r}, which has rows", known[name], _AGAIN)
     for position, dataset in enumerate(submission.datasets):
-        _check_dataset(dataset, by_dataset[dataset.name], f"{SUBMISSION_NAME}: datasets.{position}", findings)
+        its = rows.where("dataset", {dataset.name})
+        _check_dataset(dataset, its, f"{SUBMISSION_NAME}: datasets.{position}", findings)
 
 
-def _check_dataset(dataset: SubmittedDataset, rows: Sequence[ClipRow], where: str, findings: Findings) -> None:
+def _check_dataset(dataset: SubmittedDataset, rows: StoredRows, where: str, findings: Findings) -> None:
     expected = {"selected": len(rows), **counts_of(rows)}
     for name, count in expected.items():
         if getattr(dataset, name) != count:
@@ -80,7 +83,7 @@ def check_metrics(submission: Submission, findings: Findings) -> None:
 
 
 def check_aggregates(
-    rows: Sequence[ClipRow], submission: Submission, findings: Findings, pairs: Sequence[KeptRow] = ()
+    rows: StoredRows, submission: Submission, findings: Findings, pairs: Sequence[KeptRow] = ()
 ) -> Aggregates | None:
     """Recompute every aggregate, compare it number by number, and return what was computed."""
     clips = {dataset.name: dataset.clips for dataset in submission.datasets}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+
+import numpy as np
 
 from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 _EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
@@ -18,7 +19,7 @@ _WHOLE = 1e-6
 """Bits by which a product of bitrate and duration may miss a whole number and still be one."""
 
 
-def check_origin(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+def check_origin(rows: StoredRows, submission: Submission, findings: Findings) -> None:
     """Check that stamps, times and bits fit each other; none of this proves who made a file."""
     _check_moment(submission.created, f"{SUBMISSION_NAME}: created", findings)
     for position, dataset in enumerate(submission.datasets):
@@ -29,9 +30,9 @@ def check_origin(rows: Sequence[ClipRow], submission: Submission, findings: Find
                 where = f"{SUBMISSION_NAME}: datasets.{position}.provenance.{number}.stage"
                 fix = "pack the runs again with this version; a stamp is not edited by hand"
                 findings.add(where, "imported, for sound that was taken over from files", stamp.stage, fix)
-        coded = [row for row in rows if row.dataset == dataset.name and row.status == "ok"]
-        timed = any(row.encode_s is not None or row.decode_s is not None for row in coded)
-        if coded and not timed and not is_imported(dataset.provenance):
+        coded = rows.where("dataset", {dataset.name}).where("status", {"ok"})
+        timed = any(np.isfinite(coded.number(name)).any() for name in ("encode_s", "decode_s"))
+        if len(coded) and not timed and not is_imported(dataset.provenance):
             findings.doubt(
                 f"{dataset.name}: no clip has a time of encoding or decoding, which resynth always measures: "
                 "was the sound made elsewhere?"
@@ -55,7 +56,7 @@ def _check_moment(text: str, where: str, findings: Findings) -> None:
         findings.add(where, expected, text, "set the clock of the machine, and run again")
 
 
-def _computed(rows: Sequence[ClipRow], submission: Submission) -> bool:
+def _computed(rows: StoredRows, submission: Submission) -> bool:
     """Whether all bits are a rounded product of the nominal bitrate and the duration.
 
     Clips whose product is a whole number tell nothing: a codec of whole bits a sample (ITU-T G.711: 8), or one whose
@@ -64,11 +65,12 @@ def _computed(rows: Sequence[ClipRow], submission: Submission) -> bool:
     card = submission.codec
     if card.bit_source != "measured" or not card.nominal_kbps:
         return False
-    told = [
-        (card.nominal_kbps * 1000 * row.seconds, row.bits)
-        for row in rows
-        if row.status == "ok" and row.seconds and row.bits is not None and row.tokens is None
-    ]
-    if any(round(product) != bits for product, bits in told):
+    ok = rows.where("status", {"ok"})
+    rate, samples, bits = map(ok.number, ("sampling_rate", "samples", "bits"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seconds = np.where(rate != 0, samples / rate, np.nan)
+    told = (np.nan_to_num(seconds) != 0) & np.isfinite(bits) & np.isnan(ok.number("tokens"))
+    products = card.nominal_kbps * 1000 * seconds[told]
+    if (np.rint(products) != bits[told]).any():
         return False
-    return sum(abs(product - round(product)) > _WHOLE for product, _ in told) >= _LEAST_CLIPS
+    return int((np.abs(products - np.rint(products)) > _WHOLE).sum()) >= _LEAST_CLIPS

@@ -14,6 +14,7 @@ from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.check_frames import check_frames
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.stored_rows import have_probes
 
 _SLACK = 1e-9
 """Of sums of shares, which are rounded."""
@@ -29,7 +30,7 @@ def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[KeptRow], findings: Fin
     """Check the pairs and frames of every dataset and probe; whether figures can be computed from them."""
     faults = findings.count
     taking: dict[tuple[str, str], dict[str, ClipRow]] = {}
-    for row in rows:
+    for row in rows if have_probes(rows) else ():
         for key, entry in row.probes.items():
             if entry.status == "ok" and key in PROBES and PROBES[key].pairs:
                 taking.setdefault((row.dataset, key), {})[row.clip] = row

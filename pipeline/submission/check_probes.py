@@ -13,6 +13,7 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, ProbeValue
+from codec_superb.pipeline.tables.stored_rows import have_probes
 from codec_superb.plugins import load
 
 _AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
@@ -50,7 +51,7 @@ def check_probes(
             _check_info(info, f"{where}.{number}", findings)
         declared[dataset.name] = {info.probe: info for info in dataset.probes if info.probe in PROBES}
     frames = {(of.dataset, of.clip, of.probe): of for of in pairs if isinstance(of, FramesRow)}
-    for row in rows:
+    for row in rows if have_probes(rows) or any(declared.values()) else ():
         _check_row(row, declared.get(row.dataset, {}), frames, findings)
 
 

@@ -7,13 +7,16 @@ honest runs on ``mini`` that they were tried on earns one.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.metrics.table import METRICS, Metric
+from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 FEWEST = 4
 """Clips of a category from which on they are compared with each other."""
@@ -30,124 +33,124 @@ FAILED_CLIPS, FAILED_SHARE = 3, 0.1
 _SAME_TIME = 1e-9
 """Relative difference of times that were computed from a length and not measured."""
 
-Rows = Sequence[ClipRow]
-Values = Mapping[str, Sequence[tuple[ClipRow, float]]]
-"""By key of a metric of the table."""
+Values = Mapping[str, Floats]
+"""By key of a metric of the table; NaN where a clip has none."""
 
 
-def check_doubts(rows: Rows, submission: Submission, findings: Findings) -> None:
+def check_doubts(rows: StoredRows, submission: Submission, findings: Findings) -> None:
     """Doubt rows that are too good, too equal or too round, a dataset and category at a time."""
     batched = {d.name for d in submission.datasets if any(stamp.batch_seconds for stamp in d.provenance)}
-    groups: dict[tuple[str, str], list[ClipRow]] = defaultdict(list)
-    for row in rows:
-        if row.status == "ok" and row.samples and row.sampling_rate:
-            groups[row.dataset, row.category].append(row)
-    for (dataset, category), found in sorted(groups.items()):
-        if len(found) < FEWEST:
-            continue
-        for text in _of_group(found, submission, batched=dataset in batched):
-            findings.doubt(f"{dataset} ({category}): {text}")
+    ok = rows.where("status", {"ok"})
+    for dataset in sorted(ok.unique("dataset")):
+        its = ok.where("dataset", {dataset})
+        for category in sorted(its.unique("category")):
+            clips = its.where("category", {category})
+            clips = clips.those((np.nan_to_num(clips.number("samples")) != 0) & (_rates(clips) != 0))
+            if len(clips) < FEWEST:
+                continue
+            for text in _of_group(clips, submission, batched=dataset in batched):
+                findings.doubt(f"{dataset} ({category}): {text}")
 
 
-def _of_group(rows: Rows, submission: Submission, *, batched: bool) -> Iterator[str]:
-    values: dict[str, list[tuple[ClipRow, float]]] = defaultdict(list)
-    for row in rows:
-        for key, entry in row.metrics.items():
-            if key in METRICS and entry.value is not None:
-                values[key].append((row, entry.value))
+def _rates(rows: StoredRows) -> Floats:
+    return np.nan_to_num(rows.number("sampling_rate"))
+
+
+def _of_group(rows: StoredRows, submission: Submission, *, batched: bool) -> Iterator[str]:
+    values = {key: rows.number(key) for key in rows.metrics if key in METRICS}
+    values = {key: found for key, found in values.items() if np.isfinite(found).any()}
+    seconds = rows.number("samples") / _rates(rows)
     if submission.codec.kind != "lossless":
         yield from _perfect(values)
-        yield from _repeated(values)
+        yield from _repeated(values, seconds)
     yield from _round(values)
     if not batched:
-        yield from _times(rows)
+        yield from _times(rows, seconds)
     if submission.codec.frame_bits is None and submission.codec.bit_source == "measured":
-        yield from _equal_bits(rows)
+        yield from _equal_bits(rows, seconds)
     yield from _unanswered(rows)
 
 
 def _perfect(values: Values) -> Iterator[str]:
     """Doubt metrics that are at their best on every clip."""
-    best = [
-        key for key, found in values.items()
-        if len(found) >= FEWEST and all(_is_best(METRICS[key], value) for _, value in found)
-    ]  # fmt: skip
+    known = {key: found[np.isfinite(found)] for key, found in values.items()}
+    best = [key for key, own in known.items() if len(own) >= FEWEST and _is_best(METRICS[key], own).all()]
     if best:
         yield f"{', '.join(sorted(best))} at the best value on every clip: only a lossless codec has that"
 
 
-def _is_best(metric: Metric, value: float) -> bool:
-    """Whether a value is the best that there is; a scale may go on behind the value that counts as best (decibels)."""
+def _is_best(metric: Metric, values: Floats) -> NDArray[np.bool_]:
+    """Tell which values are the best that there are; a scale may go on behind what counts as best (decibels)."""
     if metric.key not in _BEST and metric.best not in {metric.minimum, metric.maximum}:
-        return False
+        return np.zeros(len(values), np.bool_)
     best = _BEST.get(metric.key, metric.best)
-    return value >= best - _BEST_SLACK if metric.higher_is_better else value <= best + _BEST_SLACK
+    return np.asarray(values >= best - _BEST_SLACK if metric.higher_is_better else values <= best + _BEST_SLACK)
 
 
-def _is_end(metric: Metric, value: float) -> bool:
-    """Whether a value is at an end of its range, where many clips may be."""
-    return value in (metric.minimum, metric.maximum) or _is_best(metric, value)
+def _away_from_ends(metric: Metric, values: Floats) -> NDArray[np.bool_]:
+    """Tell which clips have a value that is at no end of its range, where many clips may be."""
+    ends = (values == metric.minimum) | (values == metric.maximum) | _is_best(metric, values)
+    return np.asarray(np.isfinite(values) & ~ends)
 
 
-def _repeated(values: Values) -> Iterator[str]:
+def _repeated(values: Values, seconds: Floats) -> Iterator[str]:
     """Doubt clips of different lengths with the same values, to the last digit: rows that were copied."""
-    clips: dict[tuple[str, float], set[float]] = defaultdict(set)
+    several = {}
     for key, found in values.items():
-        for row, value in found:
-            if not _is_end(METRICS[key], value):
-                clips[key, value].add((row.samples or 0) / (row.sampling_rate or 1))
-    twice: dict[str, int] = defaultdict(int)
-    for (key, _), lengths in clips.items():
-        twice[key] += len(lengths) - 1
-    several = {key: count for key, count in twice.items() if count}
+        own = _away_from_ends(METRICS[key], found)
+        lengths = np.unique(np.stack([found[own], seconds[own]]), axis=1)
+        if count := lengths.shape[1] - len(np.unique(lengths[0])):
+            several[key] = count
     # one metric alone may have few values (a correlation over few frames); equal lengths may be equal clips
-    if len(several) > 1 or any(2 * count >= len(values[key]) for key, count in several.items()):
+    sizes = {key: int(np.isfinite(values[key]).sum()) for key in several}
+    if len(several) > 1 or any(2 * count >= sizes[key] for key, count in several.items()):
         words = ", ".join(f"{key} {count} times" for key, count in sorted(several.items()))
         yield f"clips of different lengths have the same value to the last digit: {words}"
 
 
 def _round(values: Values) -> Iterator[str]:
     """Doubt metrics all of whose values end after a few decimals."""
-    short = [
-        key for key, found in values.items()
-        if len(own := [value for _, value in found if not _is_end(METRICS[key], value)]) >= FEWEST_OF_DECIMALS
-        and all(math.isclose(value, round(value, _DECIMALS), rel_tol=1e-12, abs_tol=1e-12) for value in own)
-    ]  # fmt: skip
+    own = {key: found[_away_from_ends(METRICS[key], found)] for key, found in values.items()}
+    short = [key for key, found in own.items() if len(found) >= FEWEST_OF_DECIMALS and _is_short(found)]
     if short:
         yield f"{', '.join(sorted(short))} rounded to {_DECIMALS} decimals on every clip: scores are packed as computed"
 
 
-def _times(rows: Rows) -> Iterator[str]:
+def _is_short(values: Floats) -> bool:
+    # of measured values the first ones tell
+    return all(
+        math.isclose(value, round(value, _DECIMALS), rel_tol=1e-12, abs_tol=1e-12) for value in map(float, values)
+    )
+
+
+def _times(rows: StoredRows, seconds: Floats) -> Iterator[str]:
     """Doubt times that are the same for each clip, or for each second of sound."""
-    clocks: dict[str, Callable[[ClipRow], float | None]] = {
-        "encoding": lambda row: row.encode_s, "decoding": lambda row: row.decode_s,
-    }  # fmt: skip
-    for name, of in clocks.items():
-        times = [(time, time / (row.seconds or 1.0)) for row in rows if (time := of(row))]
-        if len(times) < FEWEST or not _differ_in_length(rows):
+    for name, column in {"encoding": "encode_s", "decoding": "decode_s"}.items():
+        times = rows.number(column)
+        known = np.nan_to_num(times) != 0
+        if int(known.sum()) < FEWEST or not _differ_in_length(seconds):
             continue
-        for kind, column in (("for each clip", 0), ("for each second of sound", 1)):
-            found = [time[column] for time in times]
-            if max(found) <= min(found) * (1 + _SAME_TIME):
+        of = {"for each clip": times[known], "for each second of sound": times[known] / seconds[known]}
+        for kind, found in of.items():
+            if found.max() <= found.min() * (1 + _SAME_TIME):
                 yield f"{name} took the same time {kind}: computed, not measured?"
 
 
-def _equal_bits(rows: Rows) -> Iterator[str]:
+def _equal_bits(rows: StoredRows, seconds: Floats) -> Iterator[str]:
     """Doubt as many bits for a long clip as for a short one, of a codec without tokens."""
-    sizes = {row.bits for row in rows if row.tokens is None}
-    if len(sizes) == 1 and None not in sizes and _differ_in_length(rows):
-        yield f"{next(iter(sizes))} bits for every clip, however long it is"
+    sizes = np.unique(rows.number("bits")[np.isnan(rows.number("tokens"))])
+    if len(sizes) == 1 and np.isfinite(sizes[0]) and _differ_in_length(seconds):
+        yield f"{int(sizes[0])} bits for every clip, however long it is"
 
 
-def _unanswered(rows: Rows) -> Iterator[str]:
+def _unanswered(rows: StoredRows) -> Iterator[str]:
     """Doubt a probe that failed on many clips whose sound is there: the others are in its figures alone."""
-    for key in sorted({key for row in rows for key in row.probes}):
-        asked = [row.probes[key] for row in rows if key in row.probes and row.probes[key].status != "left_out"]
-        failed = sum(entry.status == "failed" for entry in asked)
-        if failed > max(FAILED_CLIPS, FAILED_SHARE * len(asked)):
-            yield f"{key} failed on {failed} of {len(asked)} resyntheses: its figures are of the others"
+    for key in rows.probes:
+        states = rows.texts(f"{key}.status")
+        failed, asked = states.count("failed"), len(states) - states.count("left_out") - states.count(None)
+        if failed > max(FAILED_CLIPS, FAILED_SHARE * asked):
+            yield f"{key} failed on {failed} of {asked} resyntheses: its figures are of the others"
 
 
-def _differ_in_length(rows: Rows) -> bool:
-    lengths = [row.seconds or 0.0 for row in rows]
-    return max(lengths) > _LENGTHS * min(lengths)
+def _differ_in_length(seconds: Floats) -> bool:
+    return bool(seconds.max() > _LENGTHS * seconds.min())

@@ -21,6 +21,7 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.pipeline.submission.schema import SAMPLES, Sample
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import texts_of, where
 
 FREE = (
     *("cc0", "cc-by-", "cc by", "public domain", "public-domain", "pdm", "odc-by", "unlicense"),
@@ -83,13 +84,16 @@ def choose_samples(
 
 def round_robin(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
     """Yield clips that are ok, categories in turn, in an order by hash that is unrelated to names."""
-    ok = sorted(
-        (row for row in rows if row.status == "ok"),
-        # by hash of the id alone: all codecs carry the same clips, so that they can be compared by ear
-        key=lambda row: hashlib.sha256(f"{row.dataset}\x1f{row.clip}".encode()).digest(),
-    )
-    turns = zip_longest(*([row for row in ok if row.category == category] for category in CATEGORIES))
+    turns = zip_longest(*(_by_hash(where(rows, "category", {category})) for category in CATEGORIES))
     return (row for row in chain.from_iterable(turns) if row is not None)
+
+
+def _by_hash(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
+    ok = where(rows, "status", {"ok"})
+    # by hash of the id alone: all codecs carry the same clips, so that they can be compared by ear
+    names = zip(texts_of(ok, "dataset"), texts_of(ok, "clip"), strict=True)
+    hashes = [hashlib.sha256(f"{dataset}\x1f{clip}".encode()).digest() for dataset, clip in names]
+    return (ok[place] for place in sorted(range(len(hashes)), key=hashes.__getitem__))
 
 
 def _listening(number: int, row: ClipRow, clip: Clip, folder: AnyRun) -> PackedSample:

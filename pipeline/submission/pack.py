@@ -45,9 +45,9 @@ from codec_superb.pipeline.submission.schema import (
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
 from codec_superb.pipeline.submission.statements import completed, what_is_missing
-from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, FramesRow, KeptRow
+from codec_superb.pipeline.tables.rows import CountsRow, FramesRow, KeptRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.pipeline.tables.vectors import write_vectors
 from codec_superb.plugins import PluginWarning
 
@@ -58,7 +58,7 @@ class _Run:
 
     folder: AnyRun
     info: RunInfo
-    rows: tuple[ClipRow, ...]
+    rows: StoredRows
     pairs: tuple[KeptRow, ...]
     """Sorted; trials and ranks before frames."""
 
@@ -94,7 +94,7 @@ def pack(
         raise SubmissionError(told)
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
-    rows = [_public_row(row, folders) for run in opened for row in run.rows]
+    rows = StoredRows.joined(run.rows for run in opened).with_texts(lambda text: scrub(text, folders))
     members = _tables(opened, rows)
     hashes = {name: hashlib.sha256(table).hexdigest() for name, table in members.items()}
     sources = [(run.folder, run.info) for run in opened]
@@ -115,10 +115,10 @@ def pack(
     return _write(out, {SUBMISSION_NAME: submission.to_json(), **members, **_sound(chosen)})
 
 
-def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
+def _tables(runs: Sequence[_Run], rows: StoredRows) -> dict[str, bytes]:
     """Write clip rows, and pairs and frames where a probe keeps some."""
     clips = io.BytesIO()
-    write_table(clips, rows, _metrics(runs), {key for run in runs for key in run.info.probes})
+    rows.write(clips)
     tables = {CLIPS_NAME: clips.getvalue()}
     kept = [row for run in runs for row in run.pairs]
     if found := [row for row in kept if not isinstance(row, FramesRow)]:
@@ -132,7 +132,7 @@ def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
     return tables
 
 
-def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[str]) -> dict[str, Any]:
+def _described(runs: Sequence[_Run], rows: StoredRows, folders: Sequence[str]) -> dict[str, Any]:
     """Collect the fields of the submission that follow from its runs."""
     clips = {run.info.dataset.name: run.info.dataset.clips for run in runs}
     described = tuple(_dataset(run, folders) for run in runs)
@@ -167,10 +167,10 @@ def _open(run: AnyRun | Place) -> _Run:
         text = "probes of plug-ins in Python are not packed: whoever receives them cannot compute their figures again"
         warnings.warn(f"{folder.path}: without {', '.join(others)}: {text}", PluginWarning, stacklevel=3)
         info = info.model_copy(update={"probes": ours})
-    rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
+    rows, pairs = only_probes(folder.stored_rows(), folder.pairs(), info.probes)
     # the same runs give the same bytes
     ordered = sorted(pairs, key=_place)
-    return _Run(folder, info, tuple(rows), tuple(ordered))
+    return _Run(folder, info, rows, tuple(ordered))
 
 
 def _can_be_read(key: str, info: ProbeInfo) -> bool:
@@ -250,22 +250,6 @@ def _refuse_versions(run: _Run, versions: dict[str, str]) -> None:
         if versions.setdefault(key, version) != version:
             other = versions[key]
             raise SubmissionError(f"{run.folder.path}: {key} has version {version}, elsewhere {other}: score again")
-
-
-def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
-    """Return the row without paths of this machine in its messages."""
-    metrics = {
-        key: entry.model_copy(update={"reason": scrub(entry.reason, folders)}) if entry.reason else entry
-        for key, entry in row.metrics.items()
-    }
-    probes = {
-        key: value.model_copy(update={"reason": scrub(value.reason, folders)}) if value.reason else value
-        for key, value in row.probes.items()
-    }
-    public = {"error": scrub(row.error, folders), "metrics": metrics, "probes": probes}
-    # Most rows have no message: they are shared, not copied.
-    same = (row.error, row.metrics, row.probes) == tuple(public.values())
-    return row if same else row.model_copy(update=public)
 
 
 def _public_card(card: Card, folders: Sequence[str]) -> Card:

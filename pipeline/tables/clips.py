@@ -61,7 +61,7 @@ FIXED: Mapping[str, str] = {
     "resynthesis_sha256": "string",
 }
 """Column to Arrow type; the first nine are never null."""
-_REQUIRED = frozenset(list(FIXED)[:9])
+REQUIRED = frozenset(list(FIXED)[:9])
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -73,7 +73,7 @@ def clip_schema(metrics: Iterable[str], probes: Iterable[str] = (), *, version: 
     import pyarrow as pa
 
     fields = [
-        pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED)
+        pa.field(name, pa.type_for_alias(kind), name not in REQUIRED)
         for name, kind in FIXED.items()
         if name not in _LACKING[version]
     ]
@@ -122,30 +122,60 @@ def write_table(
     :func:`open_table` reads it with ``own`` alone.
     """
     schema = clip_schema(metrics, probes)
+    return write_blocks(out, _blocks(rows, schema), schema, compression=compression)
+
+
+def write_blocks(
+    out: Path | BinaryIO,
+    blocks: Iterable[pa.Table],
+    schema: pa.Schema,
+    *,
+    compression: Literal["none", "zstd"] = "none",
+) -> int:
+    """Write blocks of rows of a schema by :func:`clip_schema`, each a number of whole row groups but for the last.
+
+    Otherwise as :func:`write_table`, whose bytes these are.
+    """
     if not isinstance(out, Path):
-        return _write(out, rows, schema, compression)
+        return _write(out, blocks, schema, compression)
     # Imported here: the service reads tables but is installed without the packages of data_manifests.
     from codec_superb.data_manifests.files import replacing
 
     with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
-        return _write(file, rows, schema, compression)
+        return _write(file, blocks, schema, compression)
 
 
-def _write(out: BinaryIO, rows: Iterable[ClipRow], schema: pa.Schema, compression: str) -> int:
+def table_of(rows: Iterable[ClipRow], metrics: Iterable[str], probes: Iterable[str]) -> pa.Table:
+    """Return rows as columns in memory. ClipTableError as :func:`write_table`."""
+    import pyarrow as pa
+
+    schema = clip_schema(metrics, probes)
+    blocks = list(_blocks(rows, schema))
+    return pa.concat_tables(blocks) if blocks else schema.empty_table()
+
+
+def _blocks(rows: Iterable[ClipRow], schema: pa.Schema) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    keys, probes = metric_keys(schema.names), probe_keys(schema.names)
+    pending = iter(rows)
+    while block := [_record(row, keys, probes) for row in islice(pending, ROW_GROUP)]:
+        yield pa.Table.from_pylist(block, schema=schema)
+
+
+def _write(out: BinaryIO, blocks: Iterable[pa.Table], schema: pa.Schema, compression: str) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    keys, probes = metric_keys(schema.names), probe_keys(schema.names)
     strings = [field.name for field in schema if pa.types.is_string(field.type)]
     count = 0
-    pending = iter(rows)
     with pq.ParquetWriter(
         out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
     ) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
-        while block := [_record(row, keys, probes) for row in islice(pending, ROW_GROUP)]:
-            writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
-            count += len(block)
+        for block in blocks:
+            writer.write_table(block, row_group_size=ROW_GROUP)
+            count += block.num_rows
     return count
 
 
@@ -169,6 +199,22 @@ class ClipTable:
 
     def __iter__(self) -> Iterator[ClipRow]:
         """Yield the rows in file order; ClipTableError with the row's number when one does not follow the contract."""
+        number = 0
+        for block in self.blocks():
+            yield from self.rows_of(block, number)
+            number += block.num_rows
+
+    def rows_of(self, block: pa.Table, first: int) -> Iterator[ClipRow]:
+        """Yield the rows of a block, which begins with row ``first``; raises as iterating does."""
+        try:
+            records = block.to_pylist()
+        except ValueError as error:  # text that is not UTF-8
+            raise ClipTableError(f"{self.name}: unreadable after row {first}: {error}") from error
+        for number, record in enumerate(records, start=first):
+            yield row_of(record, self.metrics, self.probes, f"{self.name}, row {number}")
+
+    def blocks(self) -> Iterator[pa.Table]:
+        """Yield the columns in blocks of rows. Raises ClipTableError for what cannot be read, and for long texts."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -181,10 +227,9 @@ class ClipTable:
             with pq.ParquetFile(self.source, read_dictionary=list(limits), pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=256, use_threads=False, columns=columns):
                     check_text(batch, limits, self.name)
-                    for record in batch.to_pylist():
-                        yield _row(record, self.metrics, self.probes, f"{self.name}, row {number}")
-                        number += 1
-        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: text that is not UTF-8
+                    yield pa.Table.from_batches([batch])
+                    number += batch.num_rows
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise ClipTableError(f"{self.name}: unreadable after row {number}: {error}") from error
         if number != self.row_count:
             raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
@@ -250,22 +295,22 @@ def _record(row: ClipRow, keys: Sequence[str], probes: Sequence[str]) -> dict[st
         if extra:
             raise ClipTableError(f"clip {row.clip!r} has the {kind} {extra}, the table has columns for {list(known)}")
     record: dict[str, Any] = {name: getattr(row, name) for name in FIXED}
-    record["error"] = _shorten(row.error)
+    record["error"] = shorten(row.error)
     for name in ("clip", "dataset", "error_type"):
         if len(record[name]) > ID_LIMIT:
             raise ClipTableError(f"{name} {record[name][:40]!r}…: expected at most {ID_LIMIT} characters")
     for key, value in row.metrics.items():
-        record |= {key: value.value, f"{key}_status": value.status, f"{key}_reason": _shorten(value.reason)}
+        record |= {key: value.value, f"{key}_status": value.status, f"{key}_reason": shorten(value.reason)}
     try:
         for key, entry in row.probes.items():
-            record |= to_columns(key, entry, _shorten(entry.reason))
+            record |= to_columns(key, entry, shorten(entry.reason))
     except ClipTableError as error:
         raise ClipTableError(f"clip {row.clip!r}: {error}") from error
     return record
 
 
-def _shorten(text: str) -> str:
-    """Cut a long text and mark the cut, so that one huge message does not invalidate a finished run."""
+def shorten(text: str) -> str:
+    """Cut a text of more than :data:`TEXT_LIMIT` characters and mark the cut: it must not invalidate a finished run."""
     if len(text) <= TEXT_LIMIT:
         return text
     return text[: TEXT_LIMIT - 20].rstrip() + " … (shortened)"
@@ -276,8 +321,8 @@ def _refuse_value(key: str, status: str, value: float | None) -> None:
         raise ClipTableError(f"{key} is {status}, and its value is {value}: a value goes with ok only")
 
 
-def _row(record: dict[str, Any], keys: Sequence[str], probes: Sequence[str], where: str) -> ClipRow:
-    """One row from column values, validated."""
+def row_of(record: dict[str, Any], keys: Sequence[str], probes: Sequence[str], where: str) -> ClipRow:
+    """Return one row from its values by column, which are taken out. ClipTableError, which says ``where``."""
     metrics: dict[str, MetricValue] = {}
     probed: dict[str, ProbeValue] = {}
     try:

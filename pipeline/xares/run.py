@@ -145,7 +145,7 @@ def try_all(
 def _aggregates(outcome: RunOutcome) -> Sequence[ApplicationAggregate]:
     folder = RunFolder(outcome.path)
     infos = {key: info for key, info in folder.info().probes.items() if key in outcome.probes}
-    return aggregate_applications(*only_probes(folder.rows(), folder.pairs(), infos))
+    return aggregate_applications(*only_probes(folder.stored_rows(), folder.pairs(), infos))
 
 
 def _reading(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.statistics.groups import group_rows, values_of
+from codec_superb.pipeline.statistics.clip_arrays import ClipArrays, shared
+from codec_superb.pipeline.statistics.groups import group_rows
 from codec_superb.pipeline.statistics.paired import Difference, PairedDataset, PairedMetric
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.web.rows import Gap
@@ -36,7 +37,7 @@ def compare_pair(codec: Results, baseline: Results) -> CodecPair:
         report = compare_results(codec, baseline)
     except PipelineError as error:
         return CodecPair(*names, reason=str(error), categories=(), datasets=(), left_out=())
-    rows = _rows_by_group(codec.rows), _rows_by_group(baseline.rows)
+    groups = _by_group(codec.rows), _by_group(baseline.rows)
     return CodecPair(
         *names,
         reason="",
@@ -44,15 +45,15 @@ def compare_pair(codec: Results, baseline: Results) -> CodecPair:
             CategoryGap(entry.category, entry.datasets, entry.left_out, _gap(entry.score))
             for entry in report.categories
         ],
-        datasets=[_dataset(entry, rows) for entry in report.datasets],
+        datasets=[_dataset(entry, groups) for entry in report.datasets],
         left_out=_left_out(report, *names),
     )
 
 
-_Rows = dict[tuple[str, Category], list[ClipRow]]
+_Groups = dict[tuple[str, Category], ClipArrays]
 
 
-def _rows_by_group(rows: Sequence[ClipRow]) -> _Rows:
+def _by_group(rows: Sequence[ClipRow]) -> _Groups:
     return {(group.dataset, group.category): members for group, members in group_rows(rows).items()}
 
 
@@ -81,7 +82,7 @@ def _gap(found: Difference | None, *, higher_is_better: bool = True) -> Gap | No
     )
 
 
-def _dataset(found: PairedDataset, rows: tuple[_Rows, _Rows]) -> DatasetGap:
+def _dataset(found: PairedDataset, groups: tuple[_Groups, _Groups]) -> DatasetGap:
     key = found.dataset, found.category
     return DatasetGap(
         dataset=found.dataset,
@@ -91,7 +92,7 @@ def _dataset(found: PairedDataset, rows: tuple[_Rows, _Rows]) -> DatasetGap:
         only_baseline=found.only_second,
         score=_gap(found.score),
         metrics=[_metric(entry) for entry in found.metrics if entry.n or entry.only_first or entry.only_second],
-        extremes=_extremes(rows[0][key], rows[1][key], [entry.metric for entry in found.metrics if entry.n]),
+        extremes=_extremes(groups[0][key], groups[1][key], [entry.metric for entry in found.metrics if entry.n]),
     )
 
 
@@ -108,10 +109,10 @@ def _metric(found: PairedMetric) -> MetricGap:
     )
 
 
-def _extremes(codec: Sequence[ClipRow], baseline: Sequence[ClipRow], keys: Sequence[str]) -> list[Extremes]:
-    by_clip: tuple[Mapping[str, ClipRow], ...] = tuple({row.clip: row for row in rows} for rows in (codec, baseline))
-    shared = sorted(by_clip[0].keys() & by_clip[1].keys())
-    one, two = (values_of([rows[clip] for clip in shared], keys) for rows in by_clip)
+def _extremes(codec: ClipArrays, baseline: ClipArrays, keys: Sequence[str]) -> list[Extremes]:
+    both = shared([codec, baseline])
+    clips = both[0].table["clip"].to_pylist()
+    one, two = (of.values(keys) for of in both)
     found = []
     for column, key in enumerate(keys):
         gained = one[:, column] - two[:, column]
@@ -119,7 +120,7 @@ def _extremes(codec: Sequence[ClipRow], baseline: Sequence[ClipRow], keys: Seque
         order = np.argsort(-better, kind="stable")  # NaN comes last
         known = [int(place) for place in order if np.isfinite(better[place])]
         rows = {
-            place: ClipGap(shared[place], float(one[place, column]), float(two[place, column]), float(gained[place]))
+            place: ClipGap(clips[place], float(one[place, column]), float(two[place, column]), float(gained[place]))
             for place in {*known[:EXTREMES], *known[-EXTREMES:]}
         }
         gains = [rows[place] for place in known[:EXTREMES] if better[place] > 0]

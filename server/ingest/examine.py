@@ -7,7 +7,7 @@ written, which the service validates, or the process ends.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import BinaryIO
@@ -18,6 +18,7 @@ import numpy as np
 from codec_superb.applications.received import is_shipped
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.pipeline.aggregates.evidence import probe_metric_function
+from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
 from codec_superb.pipeline.statistics.jackknife import Jackknife, interval
 from codec_superb.pipeline.submission.admission import check_admission
@@ -25,6 +26,7 @@ from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_o
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.server.ingest.outcome import Accepted, BlockInfo, CheckOutcome, write_outcome
 from codec_superb.server.ingest.task import OpenedTask
 
@@ -47,7 +49,9 @@ def warm_up() -> None:
         import_module(name)
     table = io.BytesIO()
     write_table(table, [_EXAMPLE], ["pesq"], compression="zstd")
-    list(open_table(table, own=True))
+    rows = StoredRows.read(open_table(table, own=True))
+    rows.has_repeated_clips()
+    aggregate(rows.by_clip(), metrics=["pesq"])
     for figure in PROBE_METRICS.values():
         probe_metric_function(figure)
     interval(Jackknife(np.zeros(()), (np.array([-1.0, 1.0]),), (np.array([0.5, 0.5]),)))
@@ -78,13 +82,11 @@ def examine(file: BinaryIO, task: OpenedTask) -> tuple[CheckOutcome, Sequence[by
 def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
     submission, rows, aggregates = opened.submission, opened.rows, opened.aggregates
     assert aggregates is not None  # else there is a problem
-    columns = (
-        submission.metrics,
-        {info.probe for dataset in submission.datasets for info in dataset.probes if is_shipped(info)},
-    )
-    blocks = [_block([row for row in rows if row.dataset == dataset.name], *columns) for dataset in submission.datasets]
+    shipped = {info.probe for dataset in submission.datasets for info in dataset.probes if is_shipped(info)}
+    # what tasks kept that this program does not ship is left out: no other process can read it
+    blocks = [_block(rows.where("dataset", {dataset.name}).only(shipped)) for dataset in submission.datasets]
     sizes = [d.selected for d in submission.datasets]
-    ok = sum(row.status == "ok" for row in rows)
+    ok = rows.texts("status").count("ok")
     accepted = Accepted(
         submission=submission,
         categories=tuple(summarise(aggregates, category) for category in aggregates.categories),
@@ -101,18 +103,10 @@ def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
     return accepted, blocks
 
 
-def _block(rows: Sequence[ClipRow], metrics: Collection[str], probes: Collection[str]) -> bytes:
+def _block(rows: StoredRows) -> bytes:
     out = io.BytesIO()
-    ordered = sorted((_shipped_alone(row, probes) for row in rows), key=lambda row: row.clip)
-    write_table(out, ordered, metrics, probes, compression="zstd")
+    rows.by_clip().write(out, compression="zstd")
     return out.getvalue()
-
-
-def _shipped_alone(row: ClipRow, probes: Collection[str]) -> ClipRow:
-    """Leave out what tasks kept that this program does not ship: no other process can read it."""
-    if row.probes.keys() <= set(probes):
-        return row
-    return row.model_copy(update={"probes": {key: value for key, value in row.probes.items() if key in probes}})
 
 
 def _broken(error: Exception) -> CheckOutcome:

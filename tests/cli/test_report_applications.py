@@ -91,3 +91,23 @@ def test_the_page_has_them(results: list[Results], tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="applications"' in page
     assert page.count('<span class="unit">model:0</span>') == page.count('<span class="unit">model:1</span>') > 0
+
+
+def test_charts_of_many_clips_are_of_some_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both codecs have the same four clips in the charts, all twelve in the table, and the page says which."""
+    for name in ("one", "two"):
+        write_run(tmp_path, draw_rows(1, 12, categories=("speech",)), card=card(name))
+    results = load([tmp_path])
+    whole = report_data(results, rank(results), "all")
+    monkeypatch.setattr("codec_superb.cli.report_data.POINTS", 4)
+    some = report_data(results, rank(results), "some")
+    assert some.results == whole.results
+    drawn = {codec: [point.clip for point in some.clips if point.codec == codec] for codec in ("one", "two")}
+    assert drawn["one"] == drawn["two"]
+    assert len(drawn["one"]) == 4
+    assert {point.clip for point in whole.clips} > set(drawn["one"])
+    write(results, rank(results), tmp_path / "some.html")
+    assert "Drawn are 4 clips, chosen by a hash of their names" in (tmp_path / "some.html").read_text()
+    monkeypatch.undo()
+    write(results, rank(results), tmp_path / "all.html")
+    assert "Drawn are" not in (tmp_path / "all.html").read_text()

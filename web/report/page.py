@@ -40,7 +40,7 @@ from codec_superb.web.report.sections import (
 from codec_superb.web.report.tokens import tokens_panel
 from codec_superb.web.report.understanding import understanding_panel
 from codec_superb.web.report.xares import xares_panel
-from codec_superb.web.rows import CodecResult, ReportData
+from codec_superb.web.rows import ClipPoint, CodecResult, ReportData
 from codec_superb.web.theme import CEILING_SYMBOL, DARK, LIGHT, SYMBOL_PATHS, Style, family_styles
 from codec_superb.web.understanding.choose import is_understanding
 
@@ -68,6 +68,8 @@ class Panel:
     rates: RateMatrix | None
     conditions: Sequence[ConditionPart]
     payload: PanelPayload
+    drawn: int
+    """Clips in charts of single clips, where those are not all; 0 where they are."""
     spread_height: int
 
 
@@ -129,6 +131,13 @@ def _categories(data: ReportData) -> list[Category]:
     return [category for category in CATEGORIES if category in present]
 
 
+def _drawn(results: Sequence[CodecResult], points: Sequence[ClipPoint]) -> int:
+    """Count the clips that were drawn of a codec; 0 where each codec has all of its clips."""
+    counts = Counter(point.codec for point in points)
+    few = [counts[row.codec] for row in results if 0 < counts[row.codec] < row.summary.ok]
+    return max(few, default=0)
+
+
 def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], styles: Mapping[str, Style]) -> Panel:
     results = by_bitrate([row for row in data.results if row.summary.category == category])
     points = [point for point in data.clips if point.category == category]
@@ -154,6 +163,7 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
         rates=rate_matrix(rates) if rates else None,
         conditions=_conditions(data, category, styles),
         payload=payload,
+        drawn=_drawn(results, points),
         spread_height=chart_height(len(results)),
     )
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.submission.facts.clips import Known, KnownClip, KnownDataset
 from codec_superb.pipeline.submission.facts.fingerprint import is_silent
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission, SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 _AGAIN = "run again with this dataset; rows are not edited by hand"
 _PACK = "pack the runs again with this version"
@@ -36,11 +40,9 @@ _EXACT = 1e-6
 """STFT distance of sound that was returned exactly: its ratios are infinite, and so undefined."""
 
 
-def check_facts(submission: Submission, rows: Sequence[ClipRow], known: Known, findings: Findings) -> None:
+def check_facts(submission: Submission, rows: StoredRows, known: Known, findings: Findings) -> None:
     """Compare with what this side knows about the datasets."""
-    by_dataset: dict[str, list[ClipRow]] = {dataset.name: [] for dataset in submission.datasets}
-    for row in rows:
-        by_dataset.setdefault(row.dataset, []).append(row)
+    for row in rows.those(_beyond_bounds(rows)):
         _check_bounds(row, findings)
     for position, dataset in enumerate(submission.datasets):
         here = known(dataset.name) if submission.kind == "named" else None
@@ -51,7 +53,15 @@ def check_facts(submission: Submission, rows: Sequence[ClipRow], known: Known, f
         elif here is None:
             findings.note(f"{dataset.name}: not verified here, because the dataset is not prepared on this machine")
         else:
-            _check_dataset(dataset, position, by_dataset[dataset.name], here, submission, findings)
+            _check_dataset(dataset, position, rows.where("dataset", {dataset.name}), here, submission, findings)
+
+
+def _beyond_bounds(rows: StoredRows) -> NDArray[np.bool_]:
+    """Tell which rows may be beyond the bounds of :func:`_check_bounds`."""
+    rate, samples, bits = map(rows.number, ("sampling_rate", "samples", "bits"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        most = samples / rate * np.maximum(rate, _PCM_RATE) * _PCM_BITS + _PADDING_BITS - 1
+    return (rate < RATES[0]) | (rate > RATES[1]) | (bits > most)
 
 
 def _check_bounds(row: ClipRow, findings: Findings) -> None:

@@ -209,7 +209,7 @@ def test_a_widened_run_keeps_its_scores(tmp_path: Path, made: Path) -> None:
 
 
 def test_a_run_that_cannot_be_scored_is_refused_with_what_to_do(tmp_path: Path, made: Path, runs: Path) -> None:
-    """An unfinished run, a changed dataset, an unknown metric and a lost journal line say what to do."""
+    """An unfinished run, a changed dataset, an unknown metric and a lost row say what to do."""
     with pytest.raises(MetricError, match="si_sdr"):
         score([runs], metrics=["sisdr"], workers=1)
     folder = RunFolder(runs / "plain" / "clips")
@@ -222,8 +222,7 @@ def test_a_run_that_cannot_be_scored_is_refused_with_what_to_do(tmp_path: Path, 
     with pytest.raises(RunFolderError, match="has changed since"):
         score([folder.path], metrics=CHEAP, workers=1)
     folder.write_info(info)
-    journal = folder.path / "journal" / "resynth.jsonl"
-    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[1:]))
+    folder.write_rows(list(folder.rows())[1:], ())
     with pytest.raises(RunFolderError, match="call resynth again"):
         score([folder.path], metrics=CHEAP, workers=1)
     with folder.lock(), pytest.raises(PipelineError, match="another process"):

@@ -17,7 +17,10 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
+_NO_ERROR = {"substitutions": 0.0, "deletions": 0.0, "insertions": 0.0}
+HEARD = ProbeValue(status="ok", shared={"words": 3.0, "characters": 0.0}, reference=_NO_ERROR, resynthesis=_NO_ERROR)
 Change = Callable[[int, ClipRow], ClipRow]
 
 
@@ -48,7 +51,7 @@ def drawn(seed: int = 1, quality: float = 0.0) -> list[ClipRow]:
 def doubts(rows: list[ClipRow], submission: Submission) -> list[str]:
     """Return what is doubted."""
     findings = Findings()
-    check_doubts(rows, submission, findings)
+    check_doubts(StoredRows.of(rows), submission, findings)
     assert findings.problems == []
     return findings.unusual
 
@@ -76,7 +79,7 @@ CHANGES: dict[str, Change] = {
         update={"decode_s": 0.01 * (row.seconds or 0)}
     ),
     "asr failed on 4 of 18 resyntheses": lambda number, row: row.model_copy(
-        update={"probes": {"asr": ProbeValue(status="failed" if number < 4 else "ok", reason="no answer")}}
+        update={"probes": {"asr": ProbeValue(status="failed", reason="no answer") if number < 4 else HEARD}}
     ),
     "16000 bits for every clip": lambda _number, row: row.model_copy(update={"bits": 16000}),
 }

@@ -22,6 +22,7 @@ from codec_superb.pipeline.submission.check_numbers import (
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 SETS = "mseb_reconstruction_yamnet"
 AGAIN = "pack the runs again with this version; numbers are not edited by hand"
@@ -43,15 +44,15 @@ def submission() -> Submission:
 
 def test_counts_by_hand() -> None:
     """Two of three clips have an undefined metric, however many they have; a failed one has none."""
-    assert counts_of(ROWS) == {"ok": 3, "failed": 1, "undefined": 2}
-    assert counts_of([]) == {"ok": 0, "failed": 0, "undefined": 0}
+    assert counts_of(StoredRows.of(ROWS)) == {"ok": 3, "failed": 1, "undefined": 2}
+    assert counts_of(StoredRows.of([])) == {"ok": 0, "failed": 0, "undefined": 0}
 
 
 def counted(rows: list[ClipRow], *datasets: dict[str, Any]) -> Findings:
     """Compare rows with what a submission says about its datasets."""
     entries = tuple(submission().datasets[0].model_copy(update=COUNTS | fields) for fields in datasets)
     findings = Findings()
-    check_counts(rows, submission().model_copy(update={"datasets": entries}), findings)
+    check_counts(StoredRows.of(rows), submission().model_copy(update={"datasets": entries}), findings)
     assert {problem.how_to_fix for problem in findings.problems} <= {AGAIN}
     return findings
 

@@ -13,6 +13,7 @@ from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 METRICS = {"pesq": "1", "stoi": "1"}
 AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
@@ -24,7 +25,8 @@ Found = tuple[str, str, str, str]
 def found(*rows: ClipRow, codec: Card | None = None) -> list[Found]:
     """Check rows; return place, expectation, finding and advice of each problem."""
     findings = Findings()
-    check_rows(rows, Submission.model_construct(codec=codec or card(), metrics=METRICS, custom_metrics={}), findings)
+    stored = StoredRows.of(rows)
+    check_rows(stored, Submission.model_construct(codec=codec or card(), metrics=METRICS, custom_metrics={}), findings)
     return [(p.path.removeprefix("clips.parquet: mini/"), p.expected, p.got, p.how_to_fix) for p in findings.problems]
 
 
@@ -114,9 +116,9 @@ def test_every_metric_of_a_row_is_looked_at() -> None:
         "stoi": ok(2.0),
     }
     assert found(row("a", metrics=entries)) == [
+        ("a: f0corr", "a metric of submission.json: ['pesq', 'stoi']", "f0corr", "pack again"),
         ("a: mel", "a metric of submission.json: ['pesq', 'stoi']", "mel", "pack again"),
         ("a: pesq_reason", "a reason for undefined", "none", AGAIN),
-        ("a: f0corr", "a metric of submission.json: ['pesq', 'stoi']", "f0corr", "pack again"),
         ("a: stoi", "0.0 to 1.0, the range of stoi", "2.0", AGAIN),
     ]
 
@@ -152,7 +154,7 @@ def magnitudes(*rows: ClipRow, before: int = 0) -> tuple[bool, list[tuple[str, s
     findings = Findings()
     for _ in range(before):
         findings.add("elsewhere", "", "", "")
-    sound = check_magnitudes(rows, findings)
+    sound = check_magnitudes(StoredRows.of(rows), findings)
     return sound, [(p.path, p.expected, p.got, p.how_to_fix) for p in findings.problems[before:]]
 
 
@@ -179,7 +181,12 @@ def test_numbers_that_cannot(field: str, value: int) -> None:
 
 def test_numbers_of_metrics_and_probes_that_cannot() -> None:
     """A metric's value, and what a probe keeps on either side or shared."""
-    parts = {"shared": {"words": 2e15}, "reference": {"deletions": -3e15}, "resynthesis": {"deletions": 4e15}}
+    none = {"substitutions": 0.0, "deletions": 0.0, "insertions": 0.0}
+    parts = {
+        "shared": {"words": 2e15, "characters": 0.0},
+        "reference": none | {"deletions": 3e15},
+        "resynthesis": none | {"deletions": 4e15},
+    }
     entry = row(
         "a",
         metrics={"mel": ok(5e15), "pesq": MetricValue(status="undefined", reason="-")},
@@ -190,6 +197,6 @@ def test_numbers_of_metrics_and_probes_that_cannot() -> None:
     assert [(path.rpartition(": ")[2], got) for path, _, got, _ in problems] == [
         ("mel", "5000000000000000.0"),
         ("asr.shared.words", "2000000000000000.0"),
-        ("asr.reference.deletions", "-3000000000000000.0"),
+        ("asr.reference.deletions", "3000000000000000.0"),
         ("asr.resynthesis.deletions", "4000000000000000.0"),
     ]
