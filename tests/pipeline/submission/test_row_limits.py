@@ -35,8 +35,8 @@ def found(*rows: ClipRow, codec: Card | None = None) -> list[Found]:
     "fields",
     [
         {"sampling_rate": 1}, {"sampling_rate": LONGEST}, {"samples": 1}, {"samples": LONGEST}, {"bits": 0},
-        {"bits": MOST_BITS}, {"encode_s": 0.0}, {"decode_s": 0.0}, {"tokens": 0}, {"tokens": MOST_TOKENS}, {"encode_s": None}, {"decode_s": None},
-        {"tokens": None}, {"lag_samples": 16000}, {"lag_samples": -16000}, {"lag_samples": None},
+        {"bits": MOST_BITS}, {"encode_s": 0.0}, {"decode_s": 0.0}, {"tokens": 0}, {"tokens": MOST_TOKENS},
+        {"encode_s": None}, {"decode_s": None}, {"tokens": None}, {"lag_samples": 16000}, {"lag_samples": -16000}, {"lag_samples": None},
         {"clipped_samples": 0}, {"clipped_samples": 16000}, {"clipped_samples": None},
     ],
 )  # fmt: skip
@@ -53,7 +53,8 @@ BEYOND = "no more than the 16000 samples of the clip"
     ("field", "value", "expected"),
     [
         ("sampling_rate", 0, RATE), ("sampling_rate", LONGEST + 1, RATE), ("sampling_rate", None, RATE),
-        ("bits", -1, BITS), ("bits", MOST_BITS + 1, f"at most {MOST_BITS}"), ("bits", None, BITS), ("tokens", MOST_TOKENS + 1, f"at most {MOST_TOKENS}"),
+        ("bits", -1, BITS), ("bits", MOST_BITS + 1, f"at most {MOST_BITS}"), ("bits", None, BITS),
+        ("tokens", MOST_TOKENS + 1, f"at most {MOST_TOKENS}"),
         ("encode_s", -0.001, "at least 0"), ("decode_s", -0.001, "at least 0"), ("tokens", -1, "at least 0"),
         ("lag_samples", 16001, BEYOND), ("lag_samples", -16001, BEYOND),
         ("clipped_samples", 16001, BEYOND), ("clipped_samples", -1, BEYOND),

@@ -98,9 +98,7 @@ def test_a_name_that_gets_an_owner_changes_no_earlier_state(client: TestClient, 
     assert [snapshot(client, n)["submissions"][0]["submission"] for n in (3, 4)] == [first, later]
 
 
-def test_an_upgrade_whose_catalogue_has_a_name_changes_no_earlier_state(
-    client: TestClient, database: Database
-) -> None:
+def test_an_upgrade_whose_catalogue_has_a_name_changes_no_earlier_state(client: TestClient, database: Database) -> None:
     """A name that an account owned is the account's in states before a release put it into the catalogue."""
     with database.transaction(write=True) as session:
         first = make_submission(session, "opus_12k", 12.0, 0.7, owner="ann")  # revision 1
