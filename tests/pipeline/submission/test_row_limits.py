@@ -36,7 +36,8 @@ def found(*rows: ClipRow, codec: Card | None = None) -> list[Found]:
     [
         {"sampling_rate": 1}, {"sampling_rate": LONGEST}, {"samples": 1}, {"samples": LONGEST}, {"bits": 0},
         {"bits": MOST_BITS}, {"encode_s": 0.0}, {"decode_s": 0.0}, {"tokens": 0}, {"tokens": MOST_TOKENS},
-        {"encode_s": None}, {"decode_s": None}, {"tokens": None}, {"lag_samples": 16000}, {"lag_samples": -16000}, {"lag_samples": None},
+        {"encode_s": None}, {"decode_s": None}, {"tokens": None},
+        {"lag_samples": 16000}, {"lag_samples": -16000}, {"lag_samples": None},
         {"clipped_samples": 0}, {"clipped_samples": 16000}, {"clipped_samples": None},
     ],
 )  # fmt: skip
