@@ -64,7 +64,7 @@ def bank(rate: int, boundaries: tuple[float, ...]) -> Bank:
     return Bank(np.ascontiguousarray(np.concatenate(tables)), starts.astype(np.int64), np.array(halves, np.int64))
 
 
-@compiled(error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy")
 def low_cut(samples: Reals, rate: int, margin: int, room: int) -> Reals:
     """Return the signal without what is below 50 Hz, shape ``(room,)``; its sample 0 stands at ``margin``.
 
@@ -86,7 +86,7 @@ def low_cut(samples: Reals, rate: int, margin: int, room: int) -> Reals:
     return out
 
 
-@compiled(error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy")
 def _smooth_block(samples: Reals, start: int, cosine: Reals, sine: Reals, behind: Reals, out: Reals) -> None:
     """Take from ``out`` the Hann-weighted mean of the period that ends at each sample of a block."""
     period = cosine.size
@@ -102,7 +102,7 @@ def _smooth_block(samples: Reals, start: int, cosine: Reals, sine: Reals, behind
         out[k] -= scale * (total + behind[0, k + 1] - wave)
 
 
-@compiled(error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy")
 def _sum_backwards(samples: Reals, start: int, cosine: Reals, sine: Reals, behind: Reals) -> None:
     total, real, imaginary = 0.0, 0.0, 0.0
     for k in range(cosine.size - 1, -1, -1):
@@ -172,7 +172,7 @@ def crossings(signal: Reals, length: int, margin: int, bands: Bank) -> tuple[Rea
     return times, counts
 
 
-@compiled(error_model="numpy", fastmath={"contract", "reassoc"})
+@compiled(error_model="numpy")
 def _energy(values: Reals) -> float:
     total = 0.0
     for k in range(values.size):

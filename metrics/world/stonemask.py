@@ -97,7 +97,7 @@ def _windowed(
     slope[size:] = 0.0
 
 
-@compiled(error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy")
 def _weigh(samples: Reals, cosine: Reals, window: Reals, main: Reals, slope: Reals) -> None:
     """Fill ``window`` with a Blackman window of ``cosine``, ``main`` and ``slope`` with what is seen through it."""
     size = window.size
@@ -117,7 +117,7 @@ def _rounded(x: float) -> int:
     return int(x + 0.5) if x > 0.0 else int(x - 0.5)
 
 
-@compiled(error_model="numpy", fastmath={"contract"})
+@compiled(error_model="numpy")
 def _cosines(begin: float, step: float, cosine: Reals, sine: Reals) -> None:
     """Fill ``cosine`` with a cosine from ``begin`` in steps of ``step``: what is there is doubled by turning it on."""
     cosine[0], sine[0] = np.cos(begin), np.sin(begin)
@@ -160,7 +160,7 @@ def _instantaneous(main: Reals, slope: Reals, rate: int, pitch: float, length: i
     return pitch
 
 
-@compiled(error_model="numpy", fastmath={"contract", "reassoc"})
+@compiled(error_model="numpy")
 def _bin(main: Reals, slope: Reals, k: int, length: int, wave: Reals) -> tuple[float, float]:
     """Return the power of bin ``k`` of ``main``, and the part of its product with ``slope`` that turns the phase."""
     stride = wave.shape[1] // length

@@ -28,6 +28,10 @@ _ELSEWHERE = "answers:"
 """What the name of a model begins with that was asked by somebody else's program, and has nothing but its name."""
 _SERVED = ("chat:", _ELSEWHERE)
 """The same of all models whose weights are in nobody's hands."""
+_SAID = 30.0
+"""Words or characters that nobody says in a second: the fastest speakers say some 11 words, or syllables."""
+_HEARD = 100.0
+"""Words or characters that no model hears in a second, of which each is a frame of 10 ms."""
 _CURRENCY = re.compile(r"([A-Z]{3})?")
 _MOST_STATES = 100
 """States of a server's model that one run may have met."""
@@ -138,6 +142,8 @@ def _check_row(row: ClipRow, declared: Declared, frames: Frames, findings: Findi
             findings.add(f"{where}: {key}.reason", f"a reason for {entry.status}", "none", _AGAIN)
         if entry.status == "ok" and key in PROBES:
             _check_numbers(PROBES[key], entry, f"{where}: {key}", findings)
+            if key == "asr":
+                _check_transcript(entry, row.seconds or 0.0, f"{where}: {key}", findings)
             info, kept = declared.get(key), frames.get((row.dataset, row.clip, key))
             _check_limits(PROBES[key], entry, info, kept, f"{where}: {key}", findings)
 
@@ -151,19 +157,26 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
     classes = probe.definition.task.classes if probe.definition else ()
     if classes and entry.shared.get("options", len(classes)) != len(classes):
         findings.add(f"{where}.options", f"{len(classes)}, the task's classes", entry.shared["options"], _AGAIN)
-    if probe.key != "asr":
-        return
-    # words or characters, by the language of the clip: the other one is 0
+
+
+def _check_transcript(entry: ProbeValue, seconds: float, where: str, findings: Findings) -> None:
+    """Check the counts of a transcript. Words or characters, by the language of the clip: the other one is 0."""
     units, *others = sorted(entry.shared.values(), reverse=True)
     if units < 1 or any(others):
         findings.add(where, "a transcript counted in words or in characters", dict(entry.shared), _AGAIN)
+    said = _SAID * (1 + seconds)  # one clip with the words of thousands would decide the rate
+    if units > said:
+        findings.add(where, f"at most {said:.0f} words or characters in {seconds:g} s", f"{units:g}", _AGAIN)
     for side in SIDES:
         counts = getattr(entry, side)
-        # insertions have no limit: a model may say more than was said
         wrong = counts["substitutions"] + counts["deletions"]
         if wrong > units:
             expected = f"substitutions and deletions of at most the {units:g} words or characters that were said"
             findings.add(f"{where}.{side}", expected, f"{wrong:g}", _AGAIN)
+        # more than was said: a model may repeat itself
+        if counts["insertions"] > (heard := _HEARD * (100 + seconds)):
+            expected = f"insertions of at most {heard:.0f} words or characters"
+            findings.add(f"{where}.{side}", expected, f"{counts['insertions']:g}", _AGAIN)
 
 
 def _check_limits(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_URL = r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+"
+_URL = r"[A-Za-z][A-Za-z0-9+.-]{0,40}://[^\s'\"]+"  # without the bound letters alone take quadratic time
 _QUOTED = r"(?P<mark>['\"])(?P<inside>(?:~[\w.-]*|[A-Za-z]:)?[/\\][^'\"\n]*)(?P=mark)"
 _PATH = r"(?<![\w.…/\\-])(?:~[\w.-]*|[A-Za-z]:)?(?:[/\\][^\s/\\:;,'\"()<>|=]+)+[/\\]?"
 _ANY = re.compile(f"(?P<url>{_URL})|{_QUOTED}|(?P<path>{_PATH})")

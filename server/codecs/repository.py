@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import COUNTED, PUBLIC, SHOWN, STANDING, ClipBlock, Codec, Submission
+from codec_superb.server.database.models import COUNTED, PUBLIC, STANDING, ClipBlock, Codec, Submission
 
 
 def newest(session: Session, name: str) -> Submission | None:
@@ -29,12 +27,6 @@ def submission(session: Session, identity: str, *, also_hidden: bool) -> Submiss
     if not also_hidden:
         statement = statement.where(Submission.status.in_(PUBLIC))
     return session.scalars(statement).one_or_none()
-
-
-def history(session: Session, codec_id: int) -> Sequence[Submission]:
-    """List the versions that are or were public, newest first, without those that wait for a moderator again."""
-    statement = select(Submission).where(Submission.codec_id == codec_id, SHOWN).order_by(Submission.version.desc())
-    return session.scalars(statement).all()
 
 
 def clip_block(session: Session, identity: str, dataset: str) -> bytes | None:

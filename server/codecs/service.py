@@ -186,6 +186,7 @@ def view_of(
     submission, card = found.submission, found.card
     private = rows_of(session, card.name)
     conditioned = [each.id for each in submissions.under_conditions(session, card.name)]
+    versions, newest = submissions.decided_versions(session, card.name)
     citations = [bibtex.codec_citation(card), bibtex.result_citation(submission, card.title, base_url, today)]
     return CodecView(
         name=card.name,
@@ -211,7 +212,8 @@ def view_of(
         machines=provenance.machines(found.datasets),
         parameters=facts.parameters(card),
         stages=provenance.stages(submission, found.datasets),
-        history=_history(repository.history(session, submission.codec_id)),
+        history=_history(newest),
+        versions=versions,
         citations=citations + bibtex.dataset_citations(found.datasets),
         relatives=_relatives(snapshot, card),
     )  # fmt: skip

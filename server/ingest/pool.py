@@ -135,11 +135,16 @@ class Pool:
             self._within(lambda session: queue.put_back(session, job), always=True)
             self._stopped.wait(_PAUSE_S)  # one that answers and cannot write, its disk full, is not asked at once
         except OSError as error:  # a full disk, or a process that had the file before and woke up
-            _LOG.warning("check.not_stored", job=job.id, error=type(error).__name__, reason=error.strerror)
-            self._refuse(job, cannot_store(error), began)
+            self._leave_to_others(job, error, began)
         except Exception:  # noqa: BLE001 - of one file: the next is checked all the same
             _LOG.exception("check.failed", job=job.id)
             self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)
+
+    def _leave_to_others(self, job: CheckJob, error: OSError, began: float) -> None:
+        """Else it would refuse whatever it takes, and take most, since it is done with each at once."""
+        _LOG.warning("check.not_stored", job=job.id, error=type(error).__name__, reason=error.strerror)
+        if not self._within(lambda session: queue.pass_on(session, job), always=True):
+            self._refuse(job, cannot_store(error), began)
 
     def _refuse(self, job: CheckJob, error: ServerError, began: float) -> None:
         seconds = time.monotonic() - began

@@ -61,6 +61,7 @@ def claim(session: Session, worker: str, files: str = "") -> CheckJob | None:
     waiting = (
         select(CheckJob)
         .where(CheckJob.state == "queued", CheckJob.files.in_(("", files)), running < max(1, places(session) - 1))
+        .where(CheckJob.worker != worker)  # see pass_on
         .order_by(taken, CheckJob.created, CheckJob.id)
         .limit(1)
         # of two processes at once each takes another
@@ -112,6 +113,17 @@ def refuse(session: Session, job: CheckJob, error: errors.ServerError, seconds: 
 def put_back(session: Session, job: CheckJob) -> None:
     """Let others take a job that was not tried to its end: this counts as no attempt."""
     _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1))
+
+
+def pass_on(session: Session, job: CheckJob) -> bool:
+    """Leave a job that this process cannot do, as where its disk is full, to another one that lives.
+
+    False where there is none, or it was the last attempt: then the job is to be refused.
+    """
+    others = (ALIVE, RunningProcess.checks > 0, RunningProcess.files == job.files, RunningProcess.id != job.worker)
+    if job.attempts >= ATTEMPTS or not session.scalar(select(func.count()).where(*others)):
+        return False
+    return _changed(session, _own(job).values(state="queued"))  # and stays marked as this process's
 
 
 def ended(session: Session, identity: str) -> CheckJob | None:

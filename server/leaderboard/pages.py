@@ -6,6 +6,7 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.current import board_of
@@ -15,7 +16,7 @@ from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.endpoints import state_of
 from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select, select_all
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.figures.pareto import pareto_front
+from codec_superb.web.figures.pareto import contenders, pareto_front
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import with_query
 from codec_superb.web.site.board.choices import BoardState, to_query
@@ -64,6 +65,12 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
     lossy = ~frame.flags("lossless")[found]
     drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)
+    entries = [frame.entries[place] for place in found[drawn]]
+    whole = frame.numbers("complete")[found[drawn]] == 1
+    if state.metric in APPLICATIONS:
+        asked = [entry.application(state.metric, state.category, state.dataset) for entry in entries]
+        whole &= np.array([row is not None and not row.numbers.failed for row in asked], np.bool_)
+    drawn = drawn[contenders([entry.bit_source not in UNCOUNTED for entry in entries], whole.tolist())]
     better = quantity_of(state.metric).higher_is_better
     front = pareto_front(rates[drawn].tolist(), values[drawn].tolist(), higher_is_better=better)
     chosen = found[drawn[front]].tolist() if front else []

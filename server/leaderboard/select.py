@@ -94,6 +94,7 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = _most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
+        fit &= ~_fails_more(frame, fit, state.metric)
     elif basis == "intervals":
         combination, datasets = _most_common(frame, counted, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
@@ -134,6 +135,23 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
     return passed
 
 
+def _fails_more(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
+    """Find those of ``fit`` with more failed clips than most senders have: a model may fail on some of every codec.
+
+    The clips of the greatest errors, called failed, would be the way to a rank.
+    """
+    failed = np.zeros(len(frame), np.int64)
+    senders: dict[int, set[str]] = {}
+    for position in np.flatnonzero(fit).tolist():
+        entry = frame.entries[position]
+        row = entry.application(key, frame.category, frame.dataset)
+        count = 0 if row is None else row.numbers.failed
+        failed[position] = count
+        senders.setdefault(count, set()).add(entry.sender if row is None else entry.sender_of(row))
+    usual = min(senders, key=lambda each: (-len(senders[each]), each), default=0)
+    return fit & (failed > usual)
+
+
 def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
 
@@ -169,11 +187,17 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
         return reason
     if not figures.complete:
         return _incomplete(figures)
-    if ranked.basis == "intervals" and not np.isnan(ranked.frame.numbers(ranked.key)[position]):
+    if not np.isnan(ranked.frame.numbers(ranked.key)[position]):
+        return _without_order(ranked, position)
+    return f"no value of {quantity_of(ranked.key).label}"
+
+
+def _without_order(ranked: Ranked, position: int) -> str:
+    if ranked.basis == "intervals" and np.isnan(ranked.frame.ends(ranked.key)[0][position]):
         costs = ranked.key in PROBE_METRICS and not PROBE_METRICS[ranked.key].interval
         few = "no interval: all or nearly all clips are of one speaker or recording"
         return "its interval is not known, nor any order" if costs else few
-    return f"no value of {quantity_of(ranked.key).label}"
+    return "incomplete: more clips failed than in results of others"
 
 
 def _other_definition(ranked: Ranked, position: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, AuditEntry, BoardChange, Codec, Submission, standing
@@ -43,15 +43,9 @@ def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThe
     """Find the submission that stood for every codec and was public at ``revision``, by the codec's name.
 
     Those on datasets of the benchmark and without a condition, as on the board. ``at`` is when the last change up to
-    the revision was made: a name that got its first owner later was nobody's then.
+    the revision was made: whose a name was then decides what stood in front.
     """
-    # the audit log knows: claimed, or transferred from nobody
-    later = select(AuditEntry.subject).where(
-        AuditEntry.at > at,
-        AuditEntry.action.in_(("codec.claimed", "codec.transferred")),
-        AuditEntry.detail["before"].as_string().is_(None),
-    )
-    nobodys = Codec.owner_id.is_(None) | Codec.name.in_(later)
+    nobodys = _nobodys(at)
     last = (
         select(BoardChange.submission_id, func.max(BoardChange.revision).label("revision"))
         .where(BoardChange.revision <= revision)
@@ -70,3 +64,13 @@ def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThe
     )
     found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
     return [found[codec] for codec in sorted(found)]
+
+
+def _nobodys(at: datetime) -> ColumnElement[bool]:
+    """Say which names nobody owned at a moment: the first change of an owner after it tells, else there was none."""
+    changed = AuditEntry.action.in_(("codec.claimed", "codec.transferred", "codec.released"))
+    first = select(func.min(AuditEntry.id)).where(AuditEntry.at > at, changed).group_by(AuditEntry.subject)
+    # released: by an upgrade whose catalogue has the name; claimed, or transferred, from nobody: without one before
+    owned = or_(AuditEntry.action == "codec.released", AuditEntry.detail["before"].as_string().is_not(None))
+    names = select(AuditEntry.subject).where(AuditEntry.id.in_(first))
+    return Codec.name.in_(names.where(~owned)) | (Codec.owner_id.is_(None) & Codec.name.not_in(names.where(owned)))

@@ -10,6 +10,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.submissions import clips, service
+from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
 
 router = APIRouter(tags=["submissions"])
@@ -42,7 +43,7 @@ def list_submissions(
 
 
 @router.get("/api/v1/submissions/{identity}")
-def one_submission(session: ReadTransaction, identity: Identity) -> SubmissionDetail:
+def one_submission(session: ReadTransaction, identity: Identity, _counted: CountedComputation) -> SubmissionDetail:
     """Show one submission: card, provenance and every aggregate."""
     return service.detail(session, identity)
 
@@ -96,15 +97,21 @@ def compare_versions(
     session: ReadTransaction,
     old: Identity,
     new: Identity,
+    _counted: CountedComputation,
 ) -> Diff:
     """Say what changed between two versions of a codec's results: card, datasets, metric versions, aggregates."""
     return service.diff(session, old, new)
 
 
 @router.get("/api/v1/codecs/{name}/history")
-def history(session: ReadTransaction, name: CodecName) -> History:
+def history(
+    session: ReadTransaction,
+    name: CodecName,
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    per_page: Annotated[int, Query(ge=1, le=200)] = VERSIONS,
+) -> History:
     """List the versions of a codec's results, those that were withdrawn too, with status and reason."""
-    return service.history(session, name)
+    return service.history(session, name, page=page, per_page=per_page)
 
 
 def _attachment(name: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.moderation.service import REASON_LIMIT
+from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import session_of
 from codec_superb.server.storage.custom_results import custom_results
@@ -19,7 +20,9 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)
-def submission_page(request: Request, session: ReadTransaction, identity: Identity) -> HTMLResponse:
+def submission_page(
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation
+) -> HTMLResponse:
     """Show one submission: facts, results, clip rows, provenance, history."""
     found = service.find(session, identity)
     previous = repository.previous_public(session, found)
@@ -33,13 +36,15 @@ def submission_page(request: Request, session: ReadTransaction, identity: Identi
         own=signed_in is not None and signed_in.identity.account_id == found.account_id,
         reason_limit=REASON_LIMIT,
         previous=previous.id if previous else None,
-        versions=service.history(session, found.codec.name).versions,
+        history=service.history(session, found.codec.name),
     )
     return HTMLResponse(page)
 
 
 @router.get("/submissions/{old}/diff/{new}", response_class=HTMLResponse)
-def diff_page(request: Request, session: ReadTransaction, old: Identity, new: Identity) -> HTMLResponse:
+def diff_page(
+    request: Request, session: ReadTransaction, old: Identity, new: Identity, _counted: CountedComputation
+) -> HTMLResponse:
     """Show what changed between two versions."""
     found = service.diff(session, old, new)
     title = f"{found.codec}: version {found.old.version} to {found.new.version}"

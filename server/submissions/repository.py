@@ -20,6 +20,8 @@ from codec_superb.server.database.models import (
     Submission,
 )
 
+VERSIONS = 100
+"""Versions of a codec's results on a page: under a name of the catalogue anybody may send as many as they like."""
 _AT_ONCE = 10
 """Whole submissions of one query."""
 
@@ -80,12 +82,14 @@ def datasets_of(session: Session, identities: Sequence[str]) -> dict[str, list[s
     return found
 
 
-def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
-    """List the submissions of a codec that are or were public, newest version first."""
-    statement = (
-        select(Submission).join(Submission.codec).where(Codec.name == codec, SHOWN).order_by(Submission.version.desc())
-    )
-    return session.scalars(statement).all()
+def decided_versions(
+    session: Session, codec: str, *, page: int = 1, per_page: int = VERSIONS
+) -> tuple[int, Sequence[Submission]]:
+    """Count the submissions of a codec that are or were public, and return one page of them, newest version first."""
+    chosen = select(Submission).join(Submission.codec).where(Codec.name == codec, SHOWN)
+    total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
+    newest = chosen.order_by(Submission.version.desc()).options(joinedload(Submission.account))
+    return total, session.scalars(newest.offset((page - 1) * per_page).limit(per_page)).all()
 
 
 def previous_public(session: Session, submission: Submission) -> Submission | None:

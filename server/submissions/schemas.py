@@ -97,6 +97,9 @@ class History(ApiModel):
     """The versions of a codec's results, newest first, without those that wait for a moderator or never were public."""
 
     codec: str
+    total: int
+    page: int
+    per_page: int
     versions: list[SubmissionVersion]
 
 

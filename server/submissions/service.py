@@ -107,13 +107,13 @@ def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[S
     return found, custom
 
 
-def history(session: Session, codec: str) -> History:
-    """List the versions of a codec's results, the newest first, but those that wait, or never were public.
+def history(session: Session, codec: str, *, page: int = 1, per_page: int = repository.VERSIONS) -> History:
+    """List a page of the versions of a codec's results, the newest first, but those that wait, or never were public.
 
     Raises NotFound for a codec without any.
     """
-    found = repository.decided_versions(session, codec)
-    if not found:
+    total, found = repository.decided_versions(session, codec, page=page, per_page=per_page)
+    if not total:
         raise NotFound(f"there are no results of a codec {codec[:60]!r}")
     versions = [
         SubmissionVersion(
@@ -128,7 +128,7 @@ def history(session: Session, codec: str) -> History:
         )
         for entry in found
     ]
-    return History(codec=codec, versions=versions)
+    return History(codec=codec, total=total, page=page, per_page=per_page, versions=versions)
 
 
 def diff(session: Session, old_id: str, new_id: str) -> Diff:

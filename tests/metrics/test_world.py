@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,3 +119,12 @@ def test_low_cut_leaves_digital_silence_silent() -> None:
     reach = 8_000 // 50 + 1
     assert not filtered[4_000 + reach : 20_000 - reach].any()
     assert filtered[4_000 + reach // 2]
+
+
+def test_no_loop_may_round_otherwise_where_it_was_compiled() -> None:
+    """A process that compiles inlines what one that loads kept code calls: contraction made other numbers of the two.
+
+    Measured on opus_6k, 20 clips of mini: 11 F0 correlations differed, by up to 0.0005; of aac_64k one by 0.026.
+    """
+    for path in sorted(Path(bands.__file__).parent.glob("*.py")):
+        assert "fastmath" not in path.read_text("utf-8"), path.name

@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+def contenders(counted: Sequence[bool], whole: Sequence[bool]) -> list[int]:
+    """Choose which points a front is drawn of: those whose bits were ``counted``, and of these the ``whole`` ones.
+
+    Whoever chooses the clips, or lets some fail, is in front of others. Where no point is whole, all of them count.
+
+    >>> contenders([True, True, False], [True, False, True])
+    [0]
+    """
+    found = [place for place, is_counted in enumerate(counted) if is_counted]
+    return [place for place in found if whole[place]] or found
+
+
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:
     """Find the points of which no other has as few kbps and as good a value, and one of the two better.
 

@@ -11,7 +11,7 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
-from codec_superb.web.figures.pareto import pareto_front
+from codec_superb.web.figures.pareto import contenders, pareto_front
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, codec_address, count, interval, kbps, shortened
@@ -37,8 +37,8 @@ def rate_chart(
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
     The horizontal axis is logarithmic, bitrate in kbps. Lossless codecs are stars outside lines and front, declared
-    bitrates are outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta``
-    what it is, for the page's legend.
+    bitrates are outside the front and open with a dot, other open markers are incomplete, outside it beside
+    complete ones. Each trace says in ``meta`` what it is, for the page's legend.
     A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` lossy codecs are small marks
     without intervals, apart from those of the front: for more lines than can be told apart. ``linked`` gives each point
     the address of its codec's page. ``across`` is the title of the horizontal axis where it is not bitrate and each
@@ -106,7 +106,8 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
-    counted = [point for point in lossy if not point[0].uncounted]
+    whole = [row.summary.complete and not found.failed for row, found in lossy]
+    counted = [lossy[place] for place in contenders([not row.uncounted for row, _ in lossy], whole)]
     rates, values = [row.place for row, _ in counted], [_value(e) for _, e in counted]
     return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 

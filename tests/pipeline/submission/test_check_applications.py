@@ -41,9 +41,9 @@ def put(key: str, entry: ProbeValue | None, state: str = "ok") -> Callable[[list
     return change
 
 
-def asr(reference: float, words: float = 4, characters: float = 0) -> ProbeValue:
+def asr(reference: float, words: float = 4, characters: float = 0, insertions: float = 0) -> ProbeValue:
     """Make a transcript with so many words wrong on the reference."""
-    none = {"substitutions": 0.0, "deletions": 0.0, "insertions": 0.0}
+    none = {"substitutions": 0.0, "deletions": 0.0, "insertions": insertions}
     shared = {"words": words, "characters": characters}
     return ProbeValue(status="ok", shared=shared, reference=none | {"deletions": reference}, resynthesis=none)
 
@@ -58,6 +58,8 @@ class TestRows:
             (put("asr", asr(5)), "substitutions and deletions of at most the 4 words or characters"),
             (put("asr", asr(0, characters=9)), "a transcript counted in words or in characters"),
             (put("asr", asr(0, words=0)), "a transcript counted in words or in characters"),
+            (put("asr", asr(0, words=1e4)), "words or characters in"),
+            (put("asr", asr(0, insertions=1e6)), "insertions of at most"),
             (
                 put("sim", ProbeValue(status="ok", reference={"similarity": 0.9}, resynthesis={"similarity": 0.9})),
                 "sim.reference.similarity: expected 1, which every original has, got 0.9",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +66,11 @@ def test_nested_data_are_scrubbed_and_names_kept() -> None:
     """Settings of a card may hold paths at any depth."""
     data = {"model": ["/srv/m/weights.pt", 3, None], "/a/b": {"x": "/c/d"}}
     assert scrub_all(data) == {"model": ["…/weights.pt", 3, None], "/a/b": {"x": "…/d"}}
+
+
+def test_a_long_text_of_letters_takes_no_time() -> None:
+    """Linear in its length: what was quadratic took half a minute for as many letters."""
+    for letters in ("a" * 100_000, "~" + "a" * 100_000, "a." * 50_000):
+        began = process_time()
+        assert scrub(letters) == letters
+        assert process_time() - began < 5

@@ -44,6 +44,7 @@ def fill(session: Session, _settings: Settings) -> None:
     make_submission(session, "encodec_6k", 6, applications=[other])
     both: dict[str, Sequence[Category]] = {"mini": ("speech", "audio", "music"), "more": ("speech",)}
     make_submission(session, "two", 10, datasets=both, applications=[wer(6.5), wer(9.0, 5.0, dataset="more")])
+    make_submission(session, "chosen", 10, applications=[wer(3.0, failed=1)], owner="eve")
     make_submission(session, "flac", 600)
 
 
@@ -189,6 +190,14 @@ class TestPages:
             assert f'id="{key}"' in page
         assert "ranked among equals alone" in page
         assert "Of published tables alone" in page
+
+
+def test_whose_worst_clips_failed_has_no_rank(board: TestClient) -> None:
+    """Clips of the greatest errors, called failed, are no way to a rank where the model failed on none of others."""
+    found = rows(board)
+    assert found["chosen"]["rank"] is None
+    assert found["chosen"]["unranked"] == "incomplete: more clips failed than in results of others"
+    assert found["opus_24k"]["rank"][0] == 1
 
 
 def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI, database: Database) -> None:

@@ -139,6 +139,21 @@ class TestLeaderboard:
             assert front == ["opus_6k", "opus_12k"]
             assert front == [name for _, name in points if name in front]
 
+    def test_front_leaves_out_what_nobody_counted_and_what_is_partial(
+        self, board: TestClient, app: FastAPI, database: Database
+    ) -> None:
+        """Whoever declares a bitrate, or chooses the clips, takes nobody's place, as in the chart."""
+        told = {"bit_source": "declared"}
+        with database.transaction(write=True) as session:
+            make_submission(session, "declared_1k", 1.0, 0.95, card=told)
+            make_submission(session, "partial_1k", 1.0, 0.95, result={"complete": False})
+            make_submission(session, "whole_4k", 4.0, 0.94)
+        snapshot = app.state.board.refresh()
+        assert [row.result.codec for row in front_rows(snapshot, BoardState())] == ["whole_4k"]
+        chart = board.get("/api/v1/charts/rate").json()
+        (front,) = [trace for trace in chart["data"] if trace["meta"]["role"] == "front"]
+        assert len(front["x"]) == 1
+
     def test_front_leaves_out_what_has_no_bitrate(self, client: TestClient, app: FastAPI) -> None:
         """Figures without a bitrate have no place in the chart, nor in its words."""
         rows = front_rows(app.state.board.current, BoardState(metric="ultra_average", source="ultraeval"))

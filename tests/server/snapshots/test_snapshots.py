@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 from support.server.board import make_submission
 
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import BoardChange, Revision, Submission
+from codec_superb.server.database.models import BoardChange, Codec, Revision, Submission
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.moderation.service import decide, transfer
+from codec_superb.server.names.upgrading import ensure_names
 from codec_superb.server.people.tokens import account_of
 
 
@@ -95,6 +96,25 @@ def test_a_name_that_gets_an_owner_changes_no_earlier_state(client: TestClient, 
     assert board.refresh().revision == 4
     assert snapshot(client, 3)["sha256"] == cited
     assert [snapshot(client, n)["submissions"][0]["submission"] for n in (3, 4)] == [first, later]
+
+
+def test_an_upgrade_whose_catalogue_has_a_name_changes_no_earlier_state(client: TestClient, database: Database) -> None:
+    """A name that an account owned is the account's in states before a release put it into the catalogue."""
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "opus_12k", 12.0, 0.7, owner="ann")  # revision 1
+        decide(session, first, "verify", "", actor="m")  # 2
+        later = make_submission(session, "opus_12k", 12.0, 0.8, owner="ann")  # 3
+    board = client.app.state.board  # type: ignore[attr-defined]  # Starlette's application
+    board.refresh()
+    cited = snapshot(client, 3)["sha256"]
+    with database.transaction(write=True) as session:
+        ensure_names(session)
+        bump_revision(session)  # 4
+        owner = session.scalars(select(Codec.owner_id).where(Codec.name == "opus_12k")).one()
+    assert board.refresh().revision == 4
+    assert owner is None
+    assert snapshot(client, 3)["submissions"][0]["submission"] == later
+    assert snapshot(client, 3)["sha256"] == cited
 
 
 def test_the_page_cites_and_says_what_is_no_longer_public(client: TestClient, database: Database) -> None:

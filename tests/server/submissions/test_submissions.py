@@ -18,6 +18,7 @@ from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.server.database.models import Submission
+from codec_superb.server.submissions import repository
 
 
 def sent(service: Service, data: bytes, account: str = "ann") -> dict[str, Any]:
@@ -200,6 +201,17 @@ class TestHistory:
         ]
         assert all(v["received"] for v in versions)
         assert "withdrawn – wrong decoder" in service.client.get(f"/submissions/{ids[1]}").text
+
+    def test_many_versions_come_in_pages(self, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever sends many makes no page of a codec longer: the newest are shown, and where all of them are."""
+        ids = [sent(service, drawn("frequent_16k", seed=seed))["id"] for seed in range(3)]
+        monkeypatch.setattr(repository.decided_versions, "__kwdefaults__", {"page": 1, "per_page": 2})
+        path = "/api/v1/codecs/frequent_16k/history"
+        last = service.client.get(path, params={"per_page": 2, "page": 2}).json()
+        assert (last["total"], [version["id"] for version in last["versions"]]) == (3, ids[:1])
+        page = service.client.get("/codecs/frequent_16k").text
+        assert "The newest 2 of 3 versions" in page
+        assert [f'href="/submissions/{each}"' in page for each in ids] == [False, True, True]
 
     def test_what_is_pending_is_not_there(self, service: Service) -> None:
         """Neither a version that waits for a moderator nor a name that has nothing else can be found."""

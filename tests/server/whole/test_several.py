@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -208,6 +208,27 @@ def test_a_disk_that_cannot_be_written(two: Site) -> None:
     away.rename(two.settings.files)
     assert two.send(two.second, drawn("several_5k", seed=5)).status_code == 201
     assert list(two.settings.incoming.iterdir()) == []
+
+
+def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:
+    """What one process cannot store another does; where the one that is left has tried, the sender is told."""
+    with postgres.database() as url, closing(Database(url)) as database:
+        full, other = (RunningProcess(id=name, name=name, serves=False, checks=1, program="", schema="", key="")
+                       for name in ("full", "other"))  # fmt: skip
+        with database.transaction(write=True) as session:
+            session.add(full)
+            for name in "ab":
+                queue.enqueue(session, name, sender=name, account_id=None, sha256=sha(name))
+        with database.transaction(write=True) as session:
+            job = queue.claim(session, "full")
+            assert job is not None
+            assert not queue.pass_on(session, job)  # it is alone
+            session.add(other)
+            session.flush()
+            assert queue.pass_on(session, job)
+        with database.transaction(write=True) as session:
+            kept = [queue.claim(session, worker) for worker in ("full", "full", "other")]
+            assert [each and (each.id, each.attempts) for each in kept] == [("b", 1), None, ("a", 2)]
 
 
 def test_a_file_that_cannot_be_removed_ends_no_checker(two: Site) -> None:

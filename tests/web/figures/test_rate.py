@@ -117,6 +117,14 @@ def test_front_is_of_lossy_codecs() -> None:
     assert traces(figure, "ceiling")["flac"]["marker"]["symbol"] == ["star"]
 
 
+def test_who_chose_the_clips_is_on_no_front() -> None:
+    """A partial codec is beside a front of complete ones, however good; where all are partial they have one."""
+    partial = [changed(one(name, kbps, value), complete=False) for name, kbps, value in (("p", 1, 0.9), ("q", 2, 0.95))]
+    whole = [one("a", 1, 0.5), one("b", 4, 0.8)]
+    assert traces(chart([*whole, *partial]), "front")[None]["y"] == [0.5, 0.8]
+    assert traces(chart(partial), "front")[None]["y"] == [0.9, 0.95]
+
+
 def test_front_of_a_distance_follows_small_values(results: list[CodecResult]) -> None:
     """With a distance on the axis, values along the front fall as the bitrate grows."""
     values = traces(chart(results, from_metric(TABLE["mel"])), "front")[None]["y"]

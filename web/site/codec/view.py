@@ -252,6 +252,9 @@ class CodecView:
     """How many were trained, in words."""
     stages: Sequence[StageView] = ()
     history: Sequence[VersionView] = ()
+    """The newest ones."""
+    versions: int = 0
+    """How many there are."""
     citations: Sequence[Citation] = ()
     relatives: Sequence[BandNeighbour] = field(default_factory=tuple)
     """Other codecs of the family."""
