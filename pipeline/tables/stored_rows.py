@@ -28,6 +28,7 @@ class StoredRows(Sequence[ClipRow]):
     def __init__(self, table: pa.Table, metrics: Collection[str], probes: Collection[str]) -> None:
         """Take a table of the newest layout whose rows have been checked."""
         self.table, self.metrics, self.probes = table, tuple(sorted(metrics)), tuple(sorted(probes))
+        self._models: tuple[ClipRow, ...] | None = None
 
     @classmethod
     def read(cls, table: ClipTable) -> Self:
@@ -168,7 +169,13 @@ class StoredRows(Sequence[ClipRow]):
     __hash__ = None  # type: ignore[assignment]  # rows are not hashed
 
     def __iter__(self) -> Iterator[ClipRow]:
-        return chain.from_iterable(map(self._rows, self.table.to_batches(max_chunksize=ROW_GROUP)))
+        made = chain.from_iterable(map(self._rows, self.table.to_batches(max_chunksize=ROW_GROUP)))
+        if not self.probes:
+            return made
+        # what is computed of probes reads the models five times, and holds them all
+        if self._models is None:
+            self._models = tuple(made)
+        return iter(self._models)
 
     @overload
     def __getitem__(self, place: int) -> ClipRow: ...
@@ -216,9 +223,11 @@ def _newest(block: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a block with the columns of ``schema``: empty texts that an earlier layout lacks, and nulls."""
     import pyarrow as pa
 
+    found = dict(zip(block.column_names, block.columns, strict=True))  # a name of 1,800 is looked for in all of them
+
     def column(field: pa.Field) -> Any:
-        if field.name in block.column_names:
-            return block[field.name]
+        if field.name in found:
+            return found[field.name]
         return pa.array([None if field.nullable else ""] * block.num_rows, field.type)
 
     return pa.Table.from_arrays([column(field).cast(field.type) for field in schema], schema=schema)

@@ -18,7 +18,7 @@ from codec_superb.applications.tokens.matches import ALL, chances, matches
 from codec_superb.applications.tokens.stability import score
 from codec_superb.applications.tokens.table import CODINGS, DISTURBANCES
 
-RATE = 18_000
+RATE = 16_000
 
 
 def share(found: Stability, key: str, book: str = ALL) -> float:
