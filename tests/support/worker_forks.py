@@ -1,8 +1,7 @@
 """A process that has imported what most workers import, and becomes one worker after another by forking.
 
-Imports of numpy, scipy, numba and this program take a worker two seconds, of torch and transformers four more; a fork
-of a process that has them takes some hundredths of one. Each worker starts with the environment, folder and import path
-that the test has at that moment.
+Imports of numpy, scipy, numba and this program take a worker two seconds, of torch and transformers four more; a fork of
+a process that has them takes some hundredths of one. Each worker starts with the environment, folder and import path that the test has at that moment.
 """
 
 from __future__ import annotations
