@@ -72,7 +72,7 @@ class WarmWorkers:
             if entry[0] == circumstances() and entry[1].process.poll() is None:
                 self.idle.remove(entry)
                 return entry[1]
-        return self._forked() if self.limit and self.forks.fits() else self._start()
+        return self._forked() if self.limit else self._start()
 
     def _forked(self) -> executor._Worker:
         mine, its = Pipe()

@@ -1,7 +1,7 @@
 """A process that has imported what most workers import, and becomes one worker after another by forking.
 
-Imports of numpy, scipy, numba and this program take a worker two seconds, of torch and transformers four more; a fork of
-a process that has them takes some hundredths of one. Each worker starts with the environment, folder and import path that the test has at that moment.
+Imports of numpy, scipy, numba and this program take a worker two seconds; a fork of a process that has them takes some
+hundredths of one. Each worker starts with the environment, folder and import path that the test has at that moment.
 """
 
 from __future__ import annotations
@@ -29,12 +29,8 @@ IMPORTED = (
     "av",
     "numba",
     "scipy.signal",
-    "torch",
-    "transformers.modeling_utils",
 )
-"""The modules of the functions that workers call, and packages that these and neural codecs import on use."""
-READ_AT_IMPORT = ("HF_", "TORCH", "TRANSFORMERS_")
-"""What the names of variables begin with that torch, transformers and huggingface_hub read when they are imported."""
+"""The modules of the functions that workers call, and packages that these import on use."""
 
 
 class Forked:
@@ -72,16 +68,11 @@ class ForkServer:
     def __init__(self) -> None:
         self._link, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = os.environ | dict.fromkeys(SINGLE_THREAD, "1")
-        self._read = _read_at_import()
         program = [sys.executable, "-P", __file__, str(its.fileno())]
         self._process = subprocess.Popen(
             program, stdin=subprocess.DEVNULL, pass_fds=[its.fileno()], env=environment | {"PYTHONPATH": _path()}
         )
         its.close()
-
-    def fits(self) -> bool:
-        """Whether what its workers have imported would be the same if it were imported now."""
-        return self._read == _read_at_import()
 
     def fork(self, link: int, log: int) -> Forked:
         """Start a worker that serves the socket ``link`` and writes to ``log``."""
@@ -95,10 +86,6 @@ class ForkServer:
         """End it; workers end when their own links are closed."""
         self._link.close()
         self._process.wait()
-
-
-def _read_at_import() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(READ_AT_IMPORT)}
 
 
 def _path() -> str:
