@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.applications.token_models import clip_of, small_training, uniform_clips
-from support.profile import amount
+from support.profile import amount, some
 
 from codec_superb.applications.errors import ApplicationError, MissingLabels, MissingModel
 from codec_superb.applications.token_models.clips import TokenClip, divide, part_of
@@ -96,10 +96,10 @@ def test_a_codebook_that_follows_from_another_costs_nothing_where_the_pattern_kn
     clips = [clip_of(np.tile(rng.integers(0, 6, 48), (2, 1)), number) for number in range(60)]
     cost = {
         name: _held_out_bits(clips[:45], (6, 6), name, clips[45:], steps=150, passes=1000, rate=0.01, dropout=0.0)[1]
-        for name in PATTERNS
+        for name in {"independent", *some(sorted(PATTERNS.keys() - {"independent"}), 1)}
     }
-    assert max(cost["flat"], cost["delay"], cost["parallel"]) < 0.15
-    assert cost["independent"] > 0.95 * log2(6)
+    assert cost.pop("independent") > 0.95 * log2(6)
+    assert max(cost.values()) < 0.15
 
 
 def test_likelihoods_are_of_one_code_whatever_the_length() -> None:

@@ -85,6 +85,7 @@ def tokens(runs: Path, pool: Executor) -> RunFolder:
     return RunFolder(runs / "slow_levels" / "data")
 
 
+@pytest.mark.sample(1, among="figures from what is kept of clips")
 def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> None:
     """Rows and counts pass the checks of submissions, and give every figure with what is known of the codec.
 
@@ -162,6 +163,7 @@ def test_a_codec_of_a_file_is_found_as_the_runs_named_it(runs: Path, pool: Execu
 
 
 @pytest.mark.usefixtures("home")
+@pytest.mark.sample(1, among="neural codecs by commands")
 def test_random_weights_are_marked_and_never_packed(tmp_path: Path, data: Path, pool: Executor) -> None:
     """A codec of the catalogue is found by the run's name, its weights by their hash; other weights are refused."""
     folder, out = checkpoint("mimi"), tmp_path / "runs"

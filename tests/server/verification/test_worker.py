@@ -90,6 +90,7 @@ def _better(row: ClipRow) -> ClipRow:
     return raised("mel", -0.05)(row)
 
 
+@pytest.mark.sample(2, among="a worker that verifies")
 def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
     """Honest: verified and signed by the board. Forged: held. Unknown code, even named as a file: never run."""
     own = tmp_path / "mine.py"
@@ -122,6 +123,7 @@ def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, sett
     assert list((settings.storage / RUNS).iterdir()) == []
 
 
+@pytest.mark.sample(2, among="a worker that verifies")
 def test_a_hold_outlasts_the_worker_that_was_at_it(
     run: RunFolder, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
@@ -193,6 +195,7 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     assert "no space left" in job.message
 
 
+@pytest.mark.sample(2, among="a worker that verifies")
 def test_a_worker_that_was_given_up_leaves_the_folder(
     run: RunFolder, database: Database, settings: Settings, tmp_path: Path
 ) -> None:
@@ -235,6 +238,7 @@ def test_every_accepted_one_where_the_setting_says_so(database: Database, settin
     assert seen == [wanted]
 
 
+@pytest.mark.sample(2, among="a worker that verifies")
 def test_maintainers_commands(
     run: RunFolder, database: Database, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
