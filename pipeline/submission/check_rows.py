@@ -78,6 +78,8 @@ def _questionable(rows: StoredRows, submission: Submission, metrics: Mapping[str
     # what is not known (NaN) is in no range
     right = (rate >= 1) & (rate <= LONGEST) & (samples >= 1) & (samples <= LONGEST) & (bits >= 0) & (bits <= LARGEST)
     right &= ~(encode < 0) & ~(decode < 0) & ~(tokens < 0)
+    room = _FASTEST * samples + _HEADER * rate
+    right &= ~(bits * rate > 64 * room) & ~(tokens * rate > room)
     right &= ~(np.abs(lag) > samples) & ~(clipped > samples) & ~(clipped < 0)
     for name, text in {"status": "ok", "stage": "", "error_type": "", "error": ""}.items():
         right &= rows.equals(name, text)
