@@ -329,6 +329,7 @@ def _xares_train(home: Path, *, processes: int = 1, seed: int = 1, wait: float |
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, among="trainings of processes")
 def test_a_process_that_is_killed_and_called_again_trains_the_same_weights(home: Path) -> None:
     """SIGKILL at whatever moment, again and again, until one call comes to its end."""
     training, store = make_training(home, seed=1, steps=400, checkpoint_every=20)
@@ -349,6 +350,7 @@ def test_a_process_that_is_killed_and_called_again_trains_the_same_weights(home:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, among="trainings of processes")
 def test_two_processes_train_what_one_does(home: Path) -> None:
     """By ``accelerate launch`` on two processes of the CPU: the same losses but for rounding, and one decoder."""
     training, store = make_training(home, seed=1, steps=12)

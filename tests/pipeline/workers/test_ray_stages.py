@@ -31,7 +31,7 @@ from codec_superb.pipeline.precision import Variant, measure_precision
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.workers.executors import open_executor
 
-pytestmark = [pytest.mark.slow, pytest.mark.sample(2, among="what Ray does")]
+pytestmark = [pytest.mark.slow, pytest.mark.sample(1, among="what Ray does")]
 CODEC = "encodec_24k_6bps"
 LISTS = (
     "initialization_commands", "setup_commands", "head_setup_commands", "worker_setup_commands", "rsync_filter",
