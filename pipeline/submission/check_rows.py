@@ -78,8 +78,7 @@ def _questionable(rows: StoredRows, submission: Submission, metrics: Mapping[str
     # what is not known (NaN) is in no range
     right = (rate >= 1) & (rate <= LONGEST) & (samples >= 1) & (samples <= LONGEST) & (bits >= 0) & (bits <= LARGEST)
     right &= ~(encode < 0) & ~(decode < 0) & ~(tokens < 0)
-    room = _FASTEST * samples + _HEADER * rate
-    right &= ~(bits * rate > 64 * room) & ~(tokens * rate > room)
+    right &= ~(tokens * rate > _FASTEST * samples + _HEADER * rate)
     right &= ~(np.abs(lag) > samples) & ~(clipped > samples) & ~(clipped < 0)
     for name, text in {"status": "ok", "stage": "", "error_type": "", "error": ""}.items():
         right &= rows.equals(name, text)
@@ -120,13 +119,13 @@ def _check_source(row: ClipRow, card: Card, where: str, findings: Findings) -> N
         declared = round((card.nominal_kbps or 0.0) * 1000 * (row.seconds or 0.0))
         expected, right = f"{declared}, from the {card.nominal_kbps} kbps that the card declares", row.bits == declared
     else:
-        expected, right = "0 or more for a clip that is ok", row.bits is not None and row.bits >= 0
+        right = row.bits is not None and 0 <= row.bits <= LARGEST  # against the clip's length: facts/check_facts.py
+        expected = f"0 to {LARGEST:g} for a clip that is ok"
     if not right:
         findings.add(f"{where}: bits", expected, row.bits, _AGAIN)
-    samples = _FASTEST * (row.seconds or 0.0) + _HEADER  # with more, a chart has no room for other codecs
-    for name, value, most in (("bits", row.bits, 64 * samples), ("tokens", row.tokens, samples)):
-        if value is not None and value > most:
-            findings.add(f"{where}: {name}", f"at most {most:.0f}", value, _AGAIN)
+    most = _FASTEST * (row.seconds or 0.0) + _HEADER  # with more, a chart has no room for other codecs
+    if row.tokens is not None and row.tokens > most:
+        findings.add(f"{where}: tokens", f"at most {most:.0f}", row.tokens, _AGAIN)
 
 
 def _check_tokens(row: ClipRow, card: Card, where: str, findings: Findings) -> None:
