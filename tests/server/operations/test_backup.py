@@ -247,9 +247,12 @@ class TestRestore:
         with monkeypatch.context() as then:
             then.setattr(migrate, "head", lambda: "0001")
             then.setattr(backups, "Base", SimpleNamespace(metadata=tables))
+            then.setattr(backups, "KEPT", [table for table in backups.KEPT if table.name in tables.tables])
             old = make_backup(filled, tmp_path / "old.zip").path
         restore_backup(empty, old)
-        assert _state(empty)[0] == before
+        after = _state(empty)[0]  # other tables have what migrations make of these
+        first = before.keys() & tables.tables.keys()
+        assert {name: after[name] for name in first} == {name: before[name] for name in first}
 
     @pytest.mark.sample(1)
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
