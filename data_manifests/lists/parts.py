@@ -1,6 +1,6 @@
 """The clips of a dataset that is listed part by part: sorted lists on disk, which a kill leaves, merged at the end.
 
-A part is what is read at once: a shard, a table, some thousand files. Its clips lie in one or several short tables of
+A part is what is read at once: a shard, a table, some 500 files. Its clips lie in one or several short tables of
 :mod:`~codec_superb.data_manifests.lists.clip_table`, each sorted by id, and a mark that is written last. Memory is that
 of :data:`HELD` clips, however many there are.
 """

@@ -26,6 +26,7 @@ CONNECT_SECONDS, SILENT_SECONDS, LONGEST_SECONDS = 10.0, 20.0, 120.0
 _WHOLE_SECONDS = 3600.0
 """Limit of one answer, that of an object of gigabytes too."""
 _STATUS = re.compile(r"status code: (\d{3}[ \w]*)")
+_SYSTEM = re.compile(r": ([\w ]+) \(os error \d+\)")
 _KINDS = {
     "kind: Connect": "no connection",
     "kind: Timeout": "no answer in time",
@@ -167,7 +168,7 @@ class Bucket:
         """See :class:`Store`."""
         from obstore.exceptions import AlreadyExistsError
 
-        with self._explained(key):
+        with self._explained(key, "written"):
             try:
                 # one request, so that the condition holds for all of it
                 self._store.put(key, content, mode="create", use_multipart=False)
@@ -180,7 +181,7 @@ class Bucket:
         return Found(f"{self.url}/{meta['path']}", meta["size"], version)
 
     @contextmanager
-    def _explained(self, key: str) -> Iterator[None]:
+    def _explained(self, key: str, done: str = "read") -> Iterator[None]:
         """Turn what obstore raises into one sentence: of the object, or of a store that gives nothing at all."""
         from obstore import exceptions
 
@@ -209,7 +210,7 @@ class Bucket:
             if _METADATA.search(str(error)):
                 raise StoreError(f"{self.url}: no credentials were found: {_CREDENTIALS}") from None
             if self._answers():
-                raise ObjectError(f"{place} cannot be read: {reason}") from None
+                raise ObjectError(f"{place} cannot be {done}: {reason}") from None
             raise StoreError(
                 f"{self.url} does not answer ({reason}): run the same command again, what is finished stays"
             ) from None
@@ -304,4 +305,5 @@ def _reason(error: Exception) -> str:
     text = str(error)
     if status := _STATUS.search(text):
         return f"HTTP {status[1].strip()}"
-    return next((said for kind, said in _KINDS.items() if kind in text), type(error).__name__)
+    system = _SYSTEM.search(text)
+    return next((said for kind, said in _KINDS.items() if kind in text), system[1] if system else type(error).__name__)

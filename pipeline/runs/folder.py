@@ -90,11 +90,13 @@ class Run(Generic[P]):
 
     def rows(self) -> Iterator[ClipRow]:
         """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
-        yield from clip_table.read_rows(readable(self._finished_table()), leave=True)
+        with self._told():
+            yield from self._opened()
 
     def stored_rows(self) -> StoredRows:
         """Read the same rows as columns."""
-        return StoredRows.read(clip_table.open_table(readable(self._finished_table()), leave=True))
+        with self._told():
+            return StoredRows.read(self._opened())
 
     def has_table(self) -> bool:
         """Whether a stage has finished."""
@@ -130,6 +132,23 @@ class Run(Generic[P]):
     def _journal_path(self, stage: str) -> P:
         return self.path / "journal" / f"{stage}.jsonl"
 
+    def _opened(self) -> clip_table.ClipTable:
+        table = self._finished_table()
+        return clip_table.open_table(readable(table), name=str(table), leave=True)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Raise RunFolderError, which says how a damaged table is made again."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (ClipTableError, pa.ArrowException) as error:
+            where = "" if isinstance(error, ClipTableError) else f"{self._table}: "
+            again = "delete the file and call resynth, or import, again: what was finished is not done twice"
+            again = again if isinstance(self.path, Path) else "copy the run there again"
+            raise RunFolderError(f"{where}{str(error).rstrip('.')}; {again}") from error
+
     def _finished_table(self) -> P:
         """Return the table's path. Raises RunFolderError while resynth is not finished."""
         if self.info().status == "started" or not self.has_table():
@@ -154,13 +173,15 @@ class RunFolder(Run[Path]):
         """Read the whole table."""
         import pyarrow.parquet as pq
 
-        return pq.read_table(self._finished_table())
+        with self._told():
+            return pq.read_table(self._finished_table())
 
     def resyntheses(self) -> list[tuple[str, str | None]]:
         """Return clip and SHA-256 of the resynthesis of each row of the table, whatever the state of the run."""
         import pyarrow.parquet as pq
 
-        columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
+        with self._told():
+            columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
         return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
 
     def write_rows(self, rows: Iterable[ClipRow], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
@@ -176,7 +197,7 @@ class RunFolder(Run[Path]):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self._finished_table()) as file:
+        with self._told(), pq.ParquetFile(self._finished_table()) as file:
             for batch in file.iter_batches(BLOCK, columns=columns, use_threads=False):
                 yield pa.Table.from_batches([batch])
 

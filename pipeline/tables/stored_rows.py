@@ -77,7 +77,7 @@ class StoredRows(Sequence[ClipRow]):
         return self._those(pc.is_in(self.table[column], value_set=pa.array(sorted(values), pa.string())))
 
     def those(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the rows where a mask is true."""
+        """Return the rows where a mask, shape ``(rows,)``, is true."""
         import pyarrow as pa
 
         return self._those(pa.array(mask))
@@ -92,7 +92,7 @@ class StoredRows(Sequence[ClipRow]):
         return self._those(found)
 
     def equals(self, column: str, text: str | None) -> NDArray[np.bool_]:
-        """Tell which rows have a text in a column; None: nothing."""
+        """Tell which rows have a text in a column, None for nothing, shape ``(rows,)``."""
         import pyarrow.compute as pc
 
         found = self.table[column]
@@ -120,7 +120,7 @@ class StoredRows(Sequence[ClipRow]):
         return self.at(pc.sort_indices(self.table["clip"]))
 
     def number(self, name: str) -> NDArray[np.float64]:
-        """Return a column of numbers as doubles, NaN where there is none."""
+        """Return a column of numbers as doubles, shape ``(rows,)``, NaN where there is none."""
         return np.asarray(self.table[name].cast("double", safe=False).to_numpy(), np.float64)
 
     def texts(self, name: str) -> list[Any]:

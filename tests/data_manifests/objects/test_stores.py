@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import resource
 import sys
 from pathlib import Path
 
@@ -111,6 +112,18 @@ def test_what_is_there_is_not_written_over(there: S3) -> None:
     assert store.create(key, b"first")
     assert not store.create(key, b"second")
     assert store.read(key, 0, 5, "") == b"first"
+
+
+def test_what_cannot_be_written_says_why(tmp_path: Path) -> None:
+    """In the words of the system, as where a disk is full: here a file may not be longer than a limit."""
+    store, key = store_of(f"file://{tmp_path}/long")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))  # Python ignores SIGXFSZ
+    try:
+        with pytest.raises(ObjectError, match=r"/long cannot be written: File too large$"):
+            store.create(key, bytes(2000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_names_are_those_of_the_store(there: S3) -> None:

@@ -277,3 +277,27 @@ def test_the_stamp_does_not_claim_a_pesq_that_did_not_run(made: Path, tmp_path: 
     (outcome,) = score([tmp_path / "runs"], metrics=["pesq", "sdr"], backends=(("pesq", "reference"),), workers=1)
     stamps = [stamp.backends for stamp in RunFolder(outcome.path).info().provenance if stamp.stage == "score"]
     assert stamps == [{"pesq": "fast"}, {}]
+
+
+def test_a_damaged_table_is_named_and_made_again_by_what_is_said(made: Path, runs: Path) -> None:
+    """Whatever reads it names file and remedy; what was finished comes back from the journals, byte for byte."""
+    score([runs / "plain"], metrics=CHEAP, workers=1)
+    table = runs / "plain" / "clips" / "clips.parquet"
+    whole = table.read_bytes()
+    folder = RunFolder(table.parent)
+    for damaged in (whole[:-100], whole[: len(whole) // 2] + bytes(len(whole) - len(whole) // 2), b""):
+        table.write_bytes(damaged)
+        told = f"{table}: .*; delete the file and call resynth, or import, again"
+        for read in (folder.rows, folder.blocks, folder.failures):
+            with pytest.raises(RunFolderError, match=told):
+                list(read())
+        for whole_of in (folder.stored_rows, folder.table, folder.resyntheses):
+            with pytest.raises(RunFolderError, match=told):
+                whole_of()
+        with pytest.raises(RunFolderError, match=told):
+            score([runs / "plain"], metrics=CHEAP, workers=1)
+    table.unlink()
+    (again,) = resynthesise([PLAIN], [str(made / "clips")], out=runs, workers=1)
+    (scored,) = score([runs / "plain"], metrics=CHEAP, workers=1)
+    assert (again.done, scored.done) == (0, 0)
+    assert table.read_bytes() == whole
