@@ -47,12 +47,12 @@ def tokens_of(
     cards = [card_of(name) for name in codecs]
     refuse_device(device, cards)
     check_options_apply(options, cards)
+    opened = open_dataset(dataset)  # before weights are fetched for what is not there
+    clips, found = select_clips(opened, limit), []
     make_ready(codecs, options, device, progress)
     configured = [configure(name, options) for name in codecs]
     for own, _ in configured:
         refuse_bytes(own)  # before the first codec has worked
-    opened = open_dataset(dataset)
-    clips, found = select_clips(opened, limit), []
     for name, (own, taken) in zip(codecs, configured, strict=True):
         progress.start(f"{own.name} on {opened.name}", len(clips), 0)
         codec = open_codec(name, chosen_device(name, device), taken)
