@@ -221,7 +221,7 @@ _ROWS = (
         best=1.0,
         overall=("music",),
         default=True,
-        version="2",
+        version="3",
         definition=(
             "Pearson correlation of the pitch contours found by WORLD (50 to 1100 Hz) in cents around their median, "
             "voiced frames only, aligned by time warping."
