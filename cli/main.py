@@ -14,7 +14,11 @@ import errno
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
 
 CANNOT_START, STOPPED = 2, 130
 _SHOW = warnings.showwarning
@@ -51,16 +55,23 @@ def _warn(message: Warning | str, category: type[Warning], *place: Any) -> None:
         _SHOW(message, category, *place)
 
 
-def _call(arguments: Sequence[str]) -> int:
-    """Run the command line; a KeyboardInterrupt outside of Typer's own handling propagates."""
+@cache
+def _group() -> TyperGroup:
+    """Return all commands; their parameters are read from 100 signatures, a fifth of a second once in a process."""
     from typer.main import get_group
 
     from codec_superb.cli.app import app
+
+    return get_group(app)
+
+
+def _call(arguments: Sequence[str]) -> int:
+    """Run the command line; a KeyboardInterrupt outside of Typer's own handling propagates."""
     from codec_superb.cli.arguments import repeat_option_names
 
     warnings.showwarning = _warn  # type: ignore[assignment]  # the places are passed on
     try:
-        group = get_group(app)
+        group = _group()
         group(args=repeat_option_names(arguments, group), prog_name="codec-superb")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1

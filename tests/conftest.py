@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from support.logged import Logged, listening
+from support.processes import shared
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
 from support.warm_workers import WarmWorkers
@@ -40,6 +41,15 @@ _QUIET = (
     "--disable-sync",
     "--process-per-site",  # pages of a context share a process, which has compiled their scripts
 )
+
+
+_OTHERS = shared()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the part of this process where there are several."""
+    return None if _OTHERS is None else _OTHERS.run(session)
 
 
 @pytest.fixture(autouse=True)
@@ -89,10 +99,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A browser on a busy machine can lose a key or an event, and no wait in the test sees that; nothing else is.
     """
     items[:], left_out = choose_cases(items)
+    if _OTHERS is not None:
+        items[:] = _OTHERS.in_turn(items)
     config.hook.pytest_deselected(items=left_out)
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_sessionfinish() -> None:
+    """Spare pytest five looks for garbage among everything that is still there, seconds of each process."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -28,6 +28,7 @@ _GIVEN_UP = {
     "status": int(HTTPStatus.SERVICE_UNAVAILABLE), "problems": [], "headers": {"Retry-After": "60"},
     "detail": f"the check of this file ended {ATTEMPTS} processes that tried; tell the maintainers of this leaderboard",
 }  # fmt: skip
+_TO_DO = select(select(CheckJob.id).where(CheckJob.state.in_(("queued", "running"))).exists())
 
 
 def enqueue(
@@ -50,6 +51,8 @@ def claim(session: Session, worker: str, files: str = "") -> CheckJob | None:
     The oldest of the sender of whom the fewest were taken within :data:`SHARED`. A sender's files leave one of several
     places to others. What silent processes had is put back first, or given up after the last attempt.
     """
+    if not session.scalar(_TO_DO):  # as twice a second in most of the life of a service
+        return None
     _take_from_the_silent(session)
     other = aliased(CheckJob)
     taken = (

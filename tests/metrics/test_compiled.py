@@ -38,7 +38,7 @@ def test_threads_get_the_same_values() -> None:
     assert found == expected
 
 
-@pytest.mark.sample(1, among="kept machine code")
+@pytest.mark.sample(1, among="compiled loops are replaced")
 def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
     """A change in another file of the part is noticed, though numba looks at the caller's file only."""
     part = tmp_path / "part"
@@ -62,7 +62,7 @@ def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
     assert found == [["21.0", "0"], ["21.0", "1"], ["31.0", "0"]]
 
 
-@pytest.mark.sample(1, among="kept machine code")
+@pytest.mark.sample(1, among="compiled loops are replaced")
 def test_code_of_another_version_is_compiled_anew(tmp_path: Path) -> None:
     """An index that names a class which an update renamed is stale, not an error."""
     part = tmp_path / "part"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
 import pytest
+from support.processes import shared
 
 T = TypeVar("T")
 
@@ -19,8 +19,8 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
     Nobody may change what lies in the folder.
     """
-    own = factory.getbasetemp()
-    folder = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    others = shared()
+    folder = factory.getbasetemp() if others is None else others.folder
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = folder / f"{name}.pickle"

@@ -38,7 +38,7 @@ class TestLanguages:
     """What a multilingual model is told."""
 
     @pytest.mark.sample(1)
-    @pytest.mark.sample(3, among="languages of recognisers")
+    @pytest.mark.sample(2, among="languages of recognisers")
     def test_the_language_is_told(self, backends: dict[str, Backend], name: str) -> None:
         """The same sound in another language is another prompt: random weights answer otherwise, and repeatably."""
         english, german, british = (noise(2, 0, language) for language in ("en", "de-AT", "en-GB"))
@@ -48,7 +48,7 @@ class TestLanguages:
         assert backends[name].predict([german]) == [said[1]]
 
     @pytest.mark.sample(1)
-    @pytest.mark.sample(3, among="languages of recognisers")
+    @pytest.mark.sample(2, among="languages of recognisers")
     def test_a_language_that_is_not_named_is_detected(self, backends: dict[str, Backend], name: str) -> None:
         """Without a language the model picks one, the same each time."""
         (said,) = backends[name].predict([noise(2, 0, None)])
@@ -56,7 +56,7 @@ class TestLanguages:
         assert backends[name].predict([noise(2, 0, "und")]) == [said]
 
     @pytest.mark.sample(1)
-    @pytest.mark.sample(3, among="languages of recognisers")
+    @pytest.mark.sample(2, among="languages of recognisers")
     def test_an_unknown_language_costs_its_clip(self, backends: dict[str, Backend], name: str) -> None:
         """A language that the model has no token for is an error of that clip alone."""
         lost, kept = backends[name].predict([noise(1, 0, "tlh"), noise(1, 1)])

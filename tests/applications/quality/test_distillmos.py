@@ -42,7 +42,7 @@ def opinion(backend: DistillMos, samples: Samples) -> float:
     return float(answer[0])
 
 
-@pytest.mark.sample(1, among="DistillMOS")
+@pytest.mark.sample(2, among="models of listening quality")
 def test_scores_equal_those_of_the_package(backend: DistillMos) -> None:
     """The package's own network, run from its files, says the same to 1e-4 for short, exact and long clips."""
     folder = backend.prepare().path
@@ -58,7 +58,7 @@ def test_scores_equal_those_of_the_package(backend: DistillMos) -> None:
         assert opinion(backend, samples) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.sample(1, among="DistillMOS")
+@pytest.mark.sample(2, among="models of listening quality")
 def test_worse_sound_scores_lower(backend: DistillMos) -> None:
     """Clean read speech is above 3.3, without what lies above 4 kHz it is lower, in noise lowest."""
     good, dull, bad = (opinion(backend, made(7.0)) for made in (clean, muffled, noisy))
@@ -67,7 +67,7 @@ def test_worse_sound_scores_lower(backend: DistillMos) -> None:
     assert bad < 1.6
 
 
-@pytest.mark.sample(1, among="DistillMOS")
+@pytest.mark.sample(2, among="models of listening quality")
 def test_answers_do_not_depend_on_the_batch(backend: DistillMos) -> None:
     """A clip gets the same score to the last bit alone and among others."""
     clips = [clean(1.0), noisy(7.8)]

@@ -34,7 +34,7 @@ def opinions(backend: DnsMos, samples: Samples) -> Samples:
 class TestAgreement:
     """The package's own code, run from its file, says the same."""
 
-    @pytest.mark.sample(1, among="DNSMOS")
+    @pytest.mark.sample(2, among="models of listening quality")
     def test_scores_equal_those_of_the_package(self, backend: DnsMos) -> None:
         """All four scores agree to 1e-4, for clips of several lengths, clean and damaged."""
         folder = backend.prepare().path
@@ -67,7 +67,7 @@ class TestBehaviour:
         assert bad[0] < 2.0
         assert (good > bad).all()
 
-    @pytest.mark.sample(1, among="DNSMOS")
+    @pytest.mark.sample(2, among="models of listening quality")
     def test_answers_do_not_depend_on_the_batch_or_threads(self, backend: DnsMos) -> None:
         """A clip gets the same scores to the last bit alone, among others, and with two threads."""
         clips = [noisy(9.02), muffled(2.3)]  # one window each: 2.3 s are repeated to 9.2
@@ -78,7 +78,7 @@ class TestBehaviour:
             assert np.array_equal(opinions(backend, samples), answer)
         assert np.array_equal(opinions(other, clips[0]), together[0])
 
-    @pytest.mark.sample(1, among="DNSMOS")
+    @pytest.mark.sample(2, among="models of listening quality")
     def test_silence_has_a_score_and_no_sound_has_none(self, backend: DnsMos) -> None:
         """Silence is a sound that the model answers for; a clip without samples costs itself alone."""
         silent, empty = backend.predict([sound(np.zeros(RATE, np.float32)), sound(np.zeros(0, np.float32))])

@@ -53,7 +53,7 @@ def test_a_clip_with_itself_is_the_ceiling(backend: VisQol, category: str, ceili
     )
 
 
-@pytest.mark.sample(1, among="packages of quality")
+@pytest.mark.sample(2, among="models of listening quality")
 def test_opinions_are_those_of_the_package(backend: VisQol) -> None:
     """Speech goes in at 16 kHz and audio at 48 kHz: the package says the same of them."""
     import soxr

@@ -40,6 +40,7 @@ def _held_out_bits(
     return bits
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("pattern", sorted(PATTERNS))
 def test_uniform_tokens_cost_log2_of_their_number(pattern: str) -> None:
     """Independent tokens of 5 and 12 entries: log2 5 and log2 12 bits, in no pattern less, and 2 % more at most.
@@ -61,6 +62,7 @@ def _chain(steps: int, rng: np.random.Generator, matrix: NDArray[np.float64]) ->
     return found
 
 
+@pytest.mark.sample(1, among="token models are trained")
 def test_a_markov_chain_costs_its_entropy_rate() -> None:
     """A chain of eight states whose rate is known: within 2 % of it, and never below what the chain itself says."""
     rng = np.random.default_rng(4)
@@ -81,6 +83,7 @@ def test_a_markov_chain_costs_its_entropy_rate() -> None:
     assert truth * 0.998 <= found <= 1.02 * truth + log2(8) / 128
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("pattern", ["delay", "flat"])
 def test_constant_tokens_cost_nothing(pattern: str) -> None:
     """Always the same token of three codebooks: a hundredth of a bit at most."""
@@ -90,6 +93,7 @@ def test_constant_tokens_cost_nothing(pattern: str) -> None:
     assert (bits >= 0).all()
 
 
+@pytest.mark.sample(1, among="token models are trained")
 def test_a_codebook_that_follows_from_another_costs_nothing_where_the_pattern_knows_it() -> None:
     """The second codebook repeats the first: free in flat, delay and parallel, and dear where it is independent."""
     rng = np.random.default_rng(0)
@@ -172,6 +176,7 @@ def test_a_division_says_what_it_keeps_apart() -> None:
     assert mixed.speakers_in_both > 0
 
 
+@pytest.mark.sample(1, among="token models are trained")
 def test_a_killed_training_goes_on_to_the_same_weights() -> None:
     """Killed after random steps: weights equal those of an undisturbed training, and no half-trained model is taken."""
     training = small_training(uniform_clips((6, 3), 5, 40), (6, 3), checkpoint_every=7, dropout=0.2, passes=1000)

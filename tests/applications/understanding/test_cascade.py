@@ -14,7 +14,7 @@ from codec_superb.data_manifests.dataset import open_dataset
 from codec_superb.data_manifests.preparation import prepare
 
 
-@pytest.mark.sample(1, among="heard above chance")
+@pytest.mark.sample(1, among="emotions to the end")
 def test_the_tagger_hears_animals_above_chance() -> None:
     """Of the fifteen animals of mini at least five are named; guessing does that once in eighty times."""
     classes = own_registry().tasks["mini_animals"].classes

@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.network
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_shards_of_a_dataset_are_trained_on(home: Path, s3: S3) -> None:
     """``shards`` writes what ``train --data`` reads; a second call trains nothing, from a store neither."""
     write_tones(home / "tones")
@@ -90,7 +90,7 @@ def test_shards_of_a_dataset_are_trained_on(home: Path, s3: S3) -> None:
     assert found.decoder_label.startswith("small (own, ")
 
 
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_a_track_is_trained_on_shards_and_tried_on_its_test_shards(home: Path) -> None:
     """From a folder of shards to figures: accuracy by labels that were learnt, mAP, and what was not there is said."""
     pitches = {"rock": 400.0, "jazz": 1800.0}

@@ -183,7 +183,7 @@ def test_texts_that_training_leaves_out() -> None:
         assert not is_corrupt(text), text
 
 
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_a_decoder_is_trained_on_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sounds of a dataset and of its shards are the same training but for their keys; a shard is read once."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))

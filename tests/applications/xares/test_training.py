@@ -62,7 +62,7 @@ def _read(file: Path, rate: int) -> Samples:
     return np.asarray(samples, np.float32)
 
 
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_a_decoder_learns_tones_and_shuffled_labels_teach_it_nothing(home: Path) -> None:
     """New tones of the same two pitches: all right. With the labels of other sounds: about chance."""
     training, store = make_training(home)
@@ -81,7 +81,7 @@ def test_a_decoder_learns_tones_and_shuffled_labels_teach_it_nothing(home: Path)
     assert _right(control, store, others) <= 0.75
 
 
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_a_killed_training_goes_on_to_the_same_weights(home: Path) -> None:
     """Killed after random steps, before and behind a state on disk: the weights are those of an undisturbed one."""
     training, store = make_training(home, low_rank={"rank": 2, "alpha": 4, "dropout": 0.2}, steps=30)
@@ -233,7 +233,7 @@ def test_examples_name_task_prompt_and_answer(home: Path) -> None:
     assert training.prompts["xares_sound"]["prompt"] == "Classify the sound."
 
 
-@pytest.mark.sample(3, among="decoders are trained")
+@pytest.mark.sample(2, among="decoders are trained")
 def test_noise_is_answered_at_chance_and_another_question_by_its_own_classes(home: Path) -> None:
     """Half of the labels by chance of noise as frames; a decoder of two tasks answers the one that is asked."""
     training, store = make_training(home, steps=120)

@@ -80,7 +80,7 @@ def _pesq(run: Path) -> dict[str, float | None]:
     return {row.clip: row.metrics["pesq"].value for row in RunFolder(run).rows()}
 
 
-@pytest.mark.sample(1, among="the package pesq takes over")
+@pytest.mark.sample(1, among="compiled loops are replaced")
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("how", BROKEN)
 def test_the_package_takes_over_and_the_stamp_says_so(made: Path, tmp_path: Path, how: str) -> None:
@@ -103,7 +103,7 @@ def test_the_package_takes_over_and_the_stamp_says_so(made: Path, tmp_path: Path
         assert value == package.pesq(16_000, *pair, "wb")
 
 
-@pytest.mark.sample(1, among="the package pesq takes over")
+@pytest.mark.sample(1, among="compiled loops are replaced")
 def test_two_folders_say_which_implementation_ran(made: Path, tmp_path: Path) -> None:
     """Scoring folders made elsewhere takes the package too, and each row of the JSON names it."""
     clips = str(made / "clips")
@@ -113,7 +113,7 @@ def test_two_folders_say_which_implementation_ran(made: Path, tmp_path: Path) ->
     assert [row["backends"] for row in json.loads(answer)] == [{"pesq": "reference"}] * 3
 
 
-@pytest.mark.sample(1, among="the package pesq takes over")
+@pytest.mark.sample(1, among="compiled loops are replaced")
 def test_workers_that_disagree_end_the_stage(made: Path, tmp_path: Path) -> None:
     """A worker in which PESQ fails after another found it to work ends the stage: a run is never mixed silently."""
     later = f"""

@@ -88,7 +88,7 @@ def test_the_schema_is_that_of_the_models(database: Database) -> None:
         assert migrate.current(connection) == migrate.head() == REVISIONS[-1]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("revision", ["base", *REVISIONS[:-1]])
 def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, revision: str) -> None:
     """Going down to each revision with rows in every table, and up again, leaves a schema that works."""
@@ -117,7 +117,7 @@ def _metrics(database: Database) -> list[dict[str, dict[str, float | int | None]
         return list(connection.execute(select(table.c.metrics).order_by(table.c.id)).scalars())
 
 
-@pytest.mark.sample(4, among="migrations with data")
+@pytest.mark.sample(2, among="migrations with data")
 def test_the_mean_of_a_metric_is_called_mean(
     filled: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +143,7 @@ def test_the_mean_of_a_metric_is_called_mean(
     assert _kept(filled) == rows
 
 
-@pytest.mark.sample(4, among="migrations with data")
+@pytest.mark.sample(2, among="migrations with data")
 def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0003 nothing custom is public, since it would be ranked; after it each has the status it had, and why."""
     with filled.transaction(write=True) as session:
@@ -172,7 +172,7 @@ def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database,
         assert "before_withdrawal" not in first.document
 
 
-@pytest.mark.sample(4, among="migrations with data")
+@pytest.mark.sample(2, among="migrations with data")
 def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0004 none is public, since it would be ranked; after it each has its status, why, and its condition."""
     with filled.transaction(write=True) as session:
@@ -194,7 +194,7 @@ def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled:
         assert _kept(filled) == before
 
 
-@pytest.mark.sample(4, among="migrations with data")
+@pytest.mark.sample(2, among="migrations with data")
 def test_imported_results_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
     """Before 0005 there is no table for them, so that the audit log keeps them; after it each is back, to the digit."""
     with filled.transaction(write=True) as session:
@@ -216,7 +216,7 @@ def test_imported_results_are_kept_aside_for_an_older_program(filled: Database, 
     assert _kept(filled) == before
 
 
-@pytest.mark.sample(4, among="migrations with data")
+@pytest.mark.sample(2, among="migrations with data")
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:
     """A migration that changes tables to which others refer, there and back, loses nothing on either database."""
     before = _kept(filled)

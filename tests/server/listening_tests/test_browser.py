@@ -54,6 +54,7 @@ def sounds(page: Page) -> bool:
     return float(page.evaluate(LOUDNESS)) > 0.001
 
 
+@pytest.mark.sample(1, among="a listening test in a browser")
 def test_a_question_by_keys_alone(browser: Browser, site: tuple[str, str, str]) -> None:
     """The sound runs, switching keeps the position, silence follows a pause, and a whole answer is taken."""
     address, test, _ = site

@@ -89,7 +89,7 @@ class TestWithoutScripts:
         """One heading, text below it, no place left for a chart, and nothing that waits for a script."""
         pages = pages_of(tour)
         with tour.visit(browser, java_script_enabled=False) as page:
-            for name in some(pages, 8):
+            for name in some(pages, 4):
                 page.goto(pages[name])
                 expect(page.locator("h1")).to_have_count(1)
                 assert len(page.locator("main").inner_text()) > 120, name

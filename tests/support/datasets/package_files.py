@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import io
 import os
@@ -10,6 +11,7 @@ import tarfile
 import threading
 import zipfile
 from collections.abc import Mapping
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -23,7 +25,6 @@ from support.timing import PATIENCE_S
 
 from codec_superb.data_manifests.manifest import Manifest, PackageFile, PinnedFile
 
-_BOUND: list[socket.socket] = []
 """Bound, not listening: connections are refused, and the system gives the port to nobody else."""
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -249,8 +250,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
 
+@cache
 def closed_port() -> int:
     """Return a port of this machine that nobody listens on, or can, as long as this process lives."""
-    _BOUND.append(socket.socket())
-    _BOUND[-1].bind(("127.0.0.1", 0))
-    return int(_BOUND[-1].getsockname()[1])
+    bound = socket.socket()
+    atexit.register(bound.close)
+    bound.bind(("127.0.0.1", 0))
+    return int(bound.getsockname()[1])

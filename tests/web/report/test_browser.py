@@ -11,7 +11,7 @@ from support.web.report import make_report
 
 from codec_superb.web.theme import DARK, LIGHT, family_styles
 
-pytestmark = pytest.mark.sample(2, among="the report in a browser")
+pytestmark = pytest.mark.sample(1, among="the report in a browser")
 Opener = Callable[..., Page]
 
 # Text whose contrast with the background behind it is below WCAG AA's 4.5 : 1.

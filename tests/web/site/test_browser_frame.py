@@ -87,7 +87,7 @@ def test_letters_choose_from_a_list_however_slowly_they_come(browser: Browser, s
         expect(page.locator("#metric")).to_be_focused()
 
 
-@pytest.mark.sample(1)
+@pytest.mark.sample(1, among="pages without barriers")
 @pytest.mark.sample(1, over="width")
 @pytest.mark.parametrize("width", [PHONE, DESK])
 @pytest.mark.parametrize("path", PAGES)

@@ -34,7 +34,7 @@ def saved(page: Page, chart: str, format_: str) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-@pytest.mark.sample(2, among="the board in a browser")
+@pytest.mark.sample(1, among="the board in a browser")
 def test_a_point_tells_and_leads_and_a_chart_is_a_file(browser: Browser, site: str) -> None:
     """Hovering and pressing break no rule of the policy; files open, in light colours, and say what they show."""
     with visitor(browser, site, scheme="dark") as page:
@@ -72,7 +72,7 @@ def test_a_point_tells_and_leads_and_a_chart_is_a_file(browser: Browser, site: s
         assert saved(page, "speech-radar", "svg")[0].endswith("-speech-radar-version-1.svg")
 
 
-@pytest.mark.sample(2, among="the board in a browser")
+@pytest.mark.sample(1, among="the board in a browser")
 def test_columns_fit_the_screen_and_are_chosen(browser: Browser, site: str) -> None:
     """By default nothing lies outside; a ticked column comes at any width, and stays in the address and for axe."""
     with visitor(browser, site, width=390) as page:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from support.web.site import visitor, wait_until
 
-pytestmark = pytest.mark.sample(2, among="the board in a browser")
+pytestmark = pytest.mark.sample(1, among="the board in a browser")
 CHART = "#board-chart[data-state=drawn]"
 MARKS = (
     "document.getElementById('board-chart').data.filter(t => t.meta?.role === 'family' && t.visible !== false)"
