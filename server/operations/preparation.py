@@ -115,5 +115,6 @@ def unusable(settings: Settings, error: DBAPIError) -> OperationError:
     reason = str(error.orig).strip().splitlines()[0]
     database = make_url(settings.database_url).render_as_string(hide_password=True)
     return OperationError(
-        f"cannot use the database {database}: {reason}; check that it runs, has room and can be written, or name another"
+        f"cannot use the database {database}: {reason}; "
+        "check that it runs, has room and can be written, or name another"
     )
