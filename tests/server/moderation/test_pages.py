@@ -311,6 +311,12 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         faults += accessibility_faults(page)
         _log_in_by_keyboard(page, secret)
         faults += accessibility_faults(page)
+        warnings = page.get_by_role("columnheader", name="Warnings").bounding_box()
+        assert warnings is not None
+        assert warnings["x"] + warnings["width"] <= 390
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.evaluate("document.querySelector('.site-head').offsetHeight") < 60  # one row
+        page.set_viewport_size({"width": 390, "height": 800})
         page.get_by_role("link", name="opus_12k").press("Enter")
         page.wait_for_url(f"**/moderation/{made}")
         page.get_by_alt_text("Spectrogram of the resynthesis").scroll_into_view_if_needed()
@@ -329,6 +335,8 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         page.get_by_text("The codec own_12k belongs to ann now; before, bob.").wait_for()
         page.get_by_role("link", name="Audit log").press("Enter")
         page.get_by_text("reason: a lag of 320 samples").wait_for()
+        faults += accessibility_faults(page)
+        page.get_by_label("Account ann").press("Enter")
         faults += accessibility_faults(page)
         page.get_by_role("button", name="Log out ann").press("Enter")
         page.wait_for_url("**/login")
