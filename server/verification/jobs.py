@@ -191,7 +191,8 @@ def _clock(session: Session) -> datetime:
     """Return the time of the one clock of all workers: the database's, which with SQLite is this machine's."""
     if session.get_bind().dialect.name == "sqlite":
         return now()
-    return session.scalars(select(func.clock_timestamp())).one()
+    at: datetime = session.scalars(select(func.clock_timestamp())).one()
+    return at
 
 
 def _after_failure(attempts: int, message: str, at: datetime) -> dict[str, Any]:

@@ -102,9 +102,7 @@ class TestUnwritable:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
-    def test_is_said_in_one_sentence(
-        self, unwritable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_is_said_in_one_sentence(self, unwritable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Commands that write end with what the database says and what to do, without a traceback."""
         options = ["--database", unwritable, "--storage", str(tmp_path / "storage")]
         for arguments in (("token", "create", "lab"), ("submissions", "add", "x.zip"), ("verify", "enqueue", "--all")):
