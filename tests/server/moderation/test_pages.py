@@ -336,7 +336,7 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         page.get_by_role("link", name="Audit log").press("Enter")
         page.get_by_text("reason: a lag of 320 samples").wait_for()
         faults += accessibility_faults(page)
-        page.get_by_label("Account ann").press("Enter")
+        page.locator(".account summary").press("Enter")
         faults += accessibility_faults(page)
         page.get_by_role("button", name="Log out ann").press("Enter")
         page.wait_for_url("**/login")
