@@ -31,13 +31,14 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
     settings = server_settings(database, storage)
     try:
         from codec_superb.server.database.session import Database
-        from codec_superb.server.operations.preparation import prepare
+        from codec_superb.server.operations.preparation import prepare, usable
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     with private_files(), ExitStack() as stack:
         prepare(settings)
         opened = stack.enter_context(closing(Database(settings.database_url)))
-        yield stack.enter_context(opened.transaction(write=write))
+        with usable(settings), opened.transaction(write=write) as session:
+            yield session
 
 
 def list_published(kind: Kind, database: str | None, storage: Path | None, *, as_json: bool) -> None:

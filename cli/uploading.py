@@ -117,7 +117,7 @@ def withdraw(identity: str, server: str, token: str | None, reason: str) -> Uplo
             address, json={"reason": reason}, auth=_Bearer(token), timeout=_TIMEOUT, allow_redirects=False,
             stream=True, headers={"User-Agent": f"codec-superb/{__version__}"},
         )  # fmt: skip
-        data = _read(response)
+        data = read_answer(response)
     except requests.RequestException as error:
         raise ServerUnreachable(f"{identity} could not be withdrawn at {server}: {_why(error)}") from error
     return UploadResult(response.status_code, _body(response, data, server))
@@ -146,7 +146,7 @@ def _post(file: Path, server: str, token: str | None) -> tuple[requests.Response
                 server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
                 allow_redirects=False, stream=True,
             )  # fmt: skip
-            return response, _read(response)
+            return response, read_answer(response)
     except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as e:
         raise ServerUnreachable(f"expected an address such as https://leaderboard.example, got {server!r}") from e
 
@@ -168,7 +168,7 @@ def _body(response: requests.Response, data: bytes, server: str) -> dict[str, An
     return plain
 
 
-def _read(response: requests.Response) -> bytes:
+def read_answer(response: requests.Response) -> bytes:
     """Read an answer, and no more or longer than one is: whoever answers may not be a leaderboard."""
     end, found = time.monotonic() + _ANSWER_SECONDS, bytearray()
     try:

@@ -17,8 +17,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
+from codec_superb import strict_json
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.record import Record
+from codec_superb.strict_json import StrictJsonError
 
 SUFFIX = ".jsonl"
 LINE_LIMIT = 1_000_000
@@ -166,9 +168,9 @@ def read_files(paths: Iterable[Path]) -> Iterator[tuple[str, MsebResult]]:
             raise ApplicationError(f"{path}: expected files <encoder>/<task>{SUFFIX} in this folder, found none")
         for file in files:
             try:
-                data = file.read_bytes()
-            except OSError as error:
-                raise ApplicationError(f"{file}: cannot be read: {error.strerror or error}") from error
+                data = strict_json.content(file, FILE_LIMIT)
+            except StrictJsonError as error:
+                raise ApplicationError(str(error)) from error
             yield from ((file.resolve().parent.name, result) for result in read_lines(data, str(file)))
 
 
@@ -197,14 +199,13 @@ def _read(line: str, where: str) -> MsebResult:
     if len(line) > LINE_LIMIT:
         raise ApplicationError(f"{where}: expected at most {LINE_LIMIT:,} characters, got {len(line):,}")
     try:
-        data = json.loads(line, parse_constant=_constant, parse_float=_finite, object_pairs_hook=_unique)
+        # operations are counted beyond what a double holds exactly
+        data = strict_json.loads(line, constant=_constant, whole=int)
         return MsebResult.model_validate(_unbounded(data))
     except ValidationError as error:
         raise ApplicationError(f"{where}: {_first(error)}") from error
-    except RecursionError:
-        raise ApplicationError(f"{where}: expected a few levels of nesting, got far more") from None
-    except ValueError as error:
-        raise ApplicationError(f"{where}: expected one JSON object a line, got {error}") from error
+    except StrictJsonError as error:
+        raise ApplicationError(f"{where}: {error} in one object a line") from error
 
 
 class _Unbounded:
@@ -216,23 +217,8 @@ _UNBOUNDED = _Unbounded()
 
 def _constant(name: str) -> _Unbounded:
     if name != "Infinity":
-        raise ValueError(f"the word {name}, which is no number")
+        raise StrictJsonError(f"expected finite numbers only, got the word {name}")
     return _UNBOUNDED
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):  # 1e999 is a number in JSON
-        raise ValueError(f"{text[:_SHOWN]}, which is too large a number")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the name {twice[:_SHOWN]!r} twice in one object")
-    return found
 
 
 def _unbounded(data: Any) -> Any:

@@ -131,9 +131,10 @@ def _added(files: list[Path], account: str, verified: str | None, settings: Sett
     from codec_superb.server.ingest.checker import Checker
     from codec_superb.server.ingest.local_file import identity_of_account, reason_of, take_file
     from codec_superb.server.moderation.service import decide
+    from codec_superb.server.operations.preparation import usable
 
     outcomes: list[dict[str, Any]] = []
-    with closing(Database(settings.database_url)) as opened, closing(Checker(settings)) as checker:
+    with closing(Database(settings.database_url)) as opened, closing(Checker(settings)) as checker, usable(settings):
         caller = identity_of_account(opened, account)
         for file in files:
             try:

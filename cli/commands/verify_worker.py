@@ -30,7 +30,7 @@ def command(
         from codec_superb.cli.verification.worker import Context, work
         from codec_superb.pipeline.private_sets.scratch import remove_leftovers
         from codec_superb.server.database.session import Database
-        from codec_superb.server.operations.preparation import prepare
+        from codec_superb.server.operations.preparation import prepare, usable
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     prepare(settings)
@@ -38,7 +38,7 @@ def command(
     # told to stop, it puts its job back, as for Ctrl-C
     # systemd and Kubernetes stop a process by SIGTERM, on which Python ends at once, without any finally
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with closing(Database(settings.database_url)) as opened:
+    with usable(settings), closing(Database(settings.database_url)) as opened:
         context = Context(opened, settings, device, workers)
         note(f"{context.worker} waits for jobs: {', '.join(HANDLERS)}")
         done = work(context, HANDLERS, once=once)

@@ -167,19 +167,23 @@ def _asked(
     from codec_superb.applications.xares.configuration import track_named
     from codec_superb.data_manifests.objects.store_path import place_of
     from codec_superb.pipeline.workers.devices import trained_on
-    from codec_superb.pipeline.xares.run import Asked
+    from codec_superb.pipeline.xares.run import Asked, expect_known
 
     if matched and shuffled:
         raise typer.BadParameter("expected --matched or --shuffled, got both")
     if matched and data:
         raise typer.BadParameter("expected --matched or --data, got both: shards are no sound of a codec")
+    known = track_named(track)
+    expect_known(encoder, decoder or known.decoder)
     place = place_of(data) if data else None
+    asked = Asked(
+        encoder, known, decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, place, weights,
+        trained_on(device), bf16,
+    )  # fmt: skip
+    # last: a store is asked over the network
     if place is not None and not place.is_dir():
         raise typer.BadParameter(f"--data: expected a folder of shards, {plain_path(place)} does not exist or is none")
-    return Asked(
-        encoder, track_named(track), decoder, tuple(dict.fromkeys(seeds)), tuple(matched or ()), shuffled, place,
-        weights, trained_on(device), bf16,
-    )  # fmt: skip
+    return asked
 
 
 def _shown(training: Training, progress: TerminalProgress) -> OnStep:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from codec_superb import strict_json
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.verification.keys import KEYS_PATH
 
 _SECONDS = 30.0
-_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ def board_key(server: str, fingerprint: str) -> BoardKey:
     """Return the key of a fingerprint. Raises PipelineError where the board is away, does not know it or revoked it."""
     import requests
 
-    from codec_superb.cli.uploading import innermost
+    from codec_superb.cli.uploading import innermost, read_answer
 
     if urlsplit(server).scheme not in ("http", "https"):
         raise PipelineError(f"expected the address of a leaderboard, such as https://example.org, got {server!r}")
@@ -34,7 +33,7 @@ def board_key(server: str, fingerprint: str) -> BoardKey:
         # without an auth argument requests sends credentials from ~/.netrc
         answer = requests.get(address, timeout=_SECONDS, stream=True, auth=lambda request: request)
         answer.raise_for_status()
-        data = json.loads(answer.raw.read(_LIMIT, decode_content=True))
+        data = strict_json.loads(read_answer(answer))
         found = {str(entry["fingerprint"]): entry for entry in data["keys"]}.get(fingerprint)
         if found is not None:
             revoked, key = found["revoked"], BoardKey(str(found["name"]), str(found["public_key"]))

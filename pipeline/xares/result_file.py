@@ -11,6 +11,7 @@ from codec_superb.applications.xares.result import XaresResult
 from codec_superb.field_faults import faults
 from codec_superb.pipeline.errors import PipelineError, SubmissionError
 from codec_superb.pipeline.tables import strict_json
+from codec_superb.strict_json import StrictJsonError, content
 
 FILE_LIMIT = 5_000_000
 """Bytes: both tracks on a hundred codecs are about 2 MB."""
@@ -41,12 +42,9 @@ def read_results(paths: Iterable[Path]) -> list[XaresResult]:
 
 def _read(file: Path) -> XaresResult:
     try:
-        with file.open("rb") as opened:
-            data = opened.read(FILE_LIMIT + 1)
-    except OSError as error:
-        raise PipelineError(f"{file}: cannot be read: {error.strerror or error}") from error
-    if len(data) > FILE_LIMIT:
-        raise PipelineError(f"{file}: expected at most {FILE_LIMIT:,} bytes, got more")
+        data = content(file, FILE_LIMIT)
+    except StrictJsonError as error:
+        raise PipelineError(str(error)) from error
     try:
         # strict JSON alone first: pydantic takes a name that comes twice
         return XaresResult.model_validate_json(strict_json.dumps(strict_json.loads(data)), strict=True)

@@ -62,6 +62,15 @@ class Asked:
             check_seed(seed)
 
 
+def expect_known(encoder: str, decoder: str) -> None:
+    """Look for encoder and decoder by their names or files, before a store, a dataset or weights are asked for.
+
+    Raises ApplicationError.
+    """
+    configuration_named(decoder)
+    encoder_named(encoder)
+
+
 def datasets_of(
     asked: Asked, runs: Sequence[Path] = (), say: Callable[[str], None] = lambda _text: None, *, tried: bool = True
 ) -> list[str]:
@@ -79,9 +88,9 @@ def train_all(
 ) -> list[Training]:
     """Train a decoder for each seed that is not on this machine; errors as those of training and of encoders."""
     encoder = encoder_named(asked.encoder)
-    model = encoder.prepare()
     configuration = configuration_named(asked.decoder or asked.track.decoder)
     language = find_language_model(configuration, asked.weights)
+    model = encoder.prepare()
     store = FramesStore(encoder, model, asked.device, 1)
     mode, examples = _examples(asked, store, say)
     found = []

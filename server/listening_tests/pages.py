@@ -22,7 +22,7 @@ from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.limits import check_limit
 from codec_superb.server.people.page_context import page_context_of, public_page_context
-from codec_superb.server.people.rate_counters import address_of, count_request
+from codec_superb.server.people.rate_counters import address_of, check_room, count_request
 from codec_superb.server.people.secret import key_of
 from codec_superb.server.people.sessions import has_cookie, moderates
 from codec_superb.server.settings import Settings
@@ -43,6 +43,8 @@ ResumeToken = Annotated[str, Path(max_length=64)]
 _OWN = {"Cache-Control": "private, no-store"}
 _A_MONTH = 30 * 86_400
 _KEYS = "123456789"
+_BEGINNERS = 10
+"""Times the people of an address that may begin a day, most of whom leave before their first answer."""
 
 
 @router.get("")
@@ -71,7 +73,7 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
     test = service.found(session, test_id)
     answer = RedirectResponse(f"/listening/{test.id}/question", 303)
     if _progress(request, session, test) is None:
-        _count_beginning(request, test, service.settings_of(test).per_address)
+        _count_people(request, test, service.settings_of(test).per_address, begin=True)
         _remember(request, answer, test, service.start(session, test, form))
     return answer
 
@@ -125,7 +127,8 @@ def answer(request: Request, test_id: TestId, form: Form, session: WriteTransact
             f"continue that the questions show, or begin at /listening/{test.id}, and answer again"
         )
     check_limit(request, Identity(None, ANONYMOUS), "computations")
-    service.answer(session, stands, form)
+    if service.answer(session, stands, form):
+        _count_people(request, test, stands.settings.per_address, begin=False)
     return RedirectResponse(f"/listening/{test.id}/question", 303)
 
 
@@ -176,14 +179,22 @@ def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResu
     return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
 
 
-def _count_beginning(request: Request, test: ListeningTest, most: int) -> None:
-    """Count somebody who begins. Raises TooManyRequests for an address with more of them a day than the test takes."""
+def _count_people(request: Request, test: ListeningTest, most: int, *, begin: bool) -> None:
+    """Count somebody who begins, or gives the first answer. Raises TooManyRequests for an address with too many a day.
+
+    One person who answers as many decides a test, and takes the places of all others. Whoever begins and leaves decides
+    nothing, and must not keep a whole university out; many of them are no people.
+    """
+    who = f"{test.id} at {address_of(request)}"
     try:
-        # one person who answers as many decides a test, and takes the places of all others
-        count_request(request, "listeners", f"{test.id} at {address_of(request)}", times=most)
+        if begin:
+            check_room(request, "listeners", who, times=most)
+            count_request(request, "beginners", who, times=most * _BEGINNERS)
+        else:
+            count_request(request, "listeners", who, times=most)
     except TooManyRequests as error:
         raise TooManyRequests(
-            f"expected at most {most} people a day that begin this test at one address, so that nobody is many; come "
+            f"expected at most {most} people a day that take this test at one address, so that nobody is many; come "
             "back tomorrow, or ask who made the test to take more (per_address)",
             headers=error.headers,
         ) from error

@@ -216,8 +216,10 @@ def progress(session: Session, test: ListeningTest, token: str) -> Progress | No
     return Progress(test, settings, person, trials, place)
 
 
-def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> None:
+def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> bool:
     """Store the answer to the current question; one that is answered already keeps its first answer.
+
+    Returns whether it is the first one of the participant.
 
     Raises Conflict for a test that is not open, BadRequest for an answer that is not whole, or to a later question.
     """
@@ -229,7 +231,7 @@ def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> Non
             f"expected an answer to question {stands.place + 1}, got one to {number[:20]!r}; load the page"
         )
     if place < stands.place:
-        return  # sent twice
+        return False  # sent twice
     trial = stands.trials[place]
     given = ratings_of(stands.settings.kind, trial, fields, ties=stands.settings.ties)
     seconds = seconds_of(fields)
@@ -243,6 +245,7 @@ def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> Non
                 for each in given
             )  # fmt: skip
     except IntegrityError:
-        return  # the same answer, sent twice at once: the first one stands
+        return False  # the same answer, sent twice at once: the first one stands
     if place == len(stands.trials) - 1:
         stands.participant.finished = now()
+    return place == 0

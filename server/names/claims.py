@@ -235,15 +235,26 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
         source = weights["source"] if weights else "no source"
         yield "weights", f"made with weights of {source}, those of the catalogue are of {listed.source}"
     standing = None if submission.custom or submission.status in PUBLIC else _standing(session, submission)
-    if standing is not None and standing.status != "verified" and standing.account_id != submission.account_id:
+    if standing is None or standing.status == "verified" or standing.account_id == submission.account_id:
+        return
+    if not _gives_way(standing, submission):
         told = standing.name or "an anonymous upload"
         yield "name", f"stands in front of the results of {told} under a name of the catalogue"
 
 
-def _standing(session: Session, submission: Submission) -> Row[str, int | None, str] | None:
-    """Return status, account and its name of the other results that stand for the codec under the same condition."""
+def _gives_way(standing: Row[str, int | None, str, bool, int], submission: Submission) -> bool:
+    """Whether partial results are no claim: to complete ones of as many clips or more.
+
+    A handful of clips must not keep a name from whoever ran all, nor all clips of a small dataset take it from whoever
+    ran most of a large one.
+    """
+    return submission.complete and not standing.complete and submission.ok >= standing.ok
+
+
+def _standing(session: Session, submission: Submission) -> Row[str, int | None, str, bool, int] | None:
+    """Return whose other results stand for the codec under the same condition, and how far they go."""
     return session.execute(
-        select(Submission.status, Submission.account_id, Account.name)
+        select(Submission.status, Submission.account_id, Account.name, Submission.complete, Submission.ok)
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
         .where(NAMED, Submission.condition == submission.condition)

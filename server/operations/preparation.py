@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from alembic.util import CommandError
 from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NotSupportedError, ProgrammingError
 
 from codec_superb.server.database.migrate import runs_on, upgrade
 from codec_superb.server.database.session import make_engine
@@ -16,6 +18,8 @@ from codec_superb.server.people.secret import secret_key
 from codec_superb.server.settings import Settings
 
 DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
+OUR_FAULTS = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
+"""Errors of a database that say nothing of it, but of the statement that it was given."""
 _EXPECTED = "expected a database URL, sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME"
 
 
@@ -94,9 +98,23 @@ def _make_key(settings: Settings) -> None:
         raise OperationError(str(error)) from error
 
 
+@contextmanager
+def usable(settings: Settings) -> Iterator[None]:
+    """Raise OperationError for what the block meets of a database that is full, read-only, damaged or away."""
+    try:
+        yield
+    except OUR_FAULTS:
+        raise
+    except DBAPIError as error:
+        raise unusable(settings, error) from error
+
+
 def unusable(settings: Settings, error: DBAPIError) -> OperationError:
     """Return the error for a database that does not work, with the database's own message."""
     # of the driver: SQLAlchemy's text adds the statement and a link
     reason = str(error.orig).strip().splitlines()[0]
     database = make_url(settings.database_url).render_as_string(hide_password=True)
-    return OperationError(f"cannot use the database {database}: {reason}; check that it runs, or name another")
+    return OperationError(
+        f"cannot use the database {database}: {reason}; "
+        "check that it runs, has room and can be written, or name another"
+    )

@@ -9,7 +9,7 @@ import ipaddress
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, cast
 
 from fastapi import Request
@@ -29,7 +29,7 @@ _BEGINNINGS = 10
 """Times the limit of wrong tokens that an address may send with different beginnings."""
 SECONDS_OF_AN_UPLOAD = 10.0
 """Of checking; a small file can be made that takes the longest time allowed."""
-Kind = Literal["uploads", "computations", "wrong tokens", "listeners"]
+Kind = Literal["uploads", "computations", "wrong tokens", "beginners", "listeners"]
 _NETWORK_OF_A_CLIENT = 64
 """Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
 it."""
@@ -56,11 +56,21 @@ def close_limiter(limiter: MovingWindowRateLimiter) -> None:
 def count_request(request: Request, kind: Kind, who: str, *, times: int = 1) -> None:
     """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded.
 
-    ``times`` as much is allowed as the settings say; of listeners, for whom they say nothing, ``times`` a day.
+    ``times`` as much is allowed as the settings say; of beginners and listeners, for whom they say nothing, ``times``
+    a day.
     """
+    _expect(request, kind, who, times, _limiter(request).hit)
+
+
+def check_room(request: Request, kind: Kind, who: str, *, times: int = 1) -> None:
+    """Raise as :func:`count_request`, and count nothing."""
+    _expect(request, kind, who, times, _limiter(request).test)
+
+
+def _expect(request: Request, kind: Kind, who: str, times: int, fits: Callable[..., bool]) -> None:
     for whom, more in _counted_as(who):
         item = _item(request.app.state.settings, kind, times * more)
-        if not _limiter(request).hit(item, kind, whom):
+        if not fits(item, kind, whom):
             raise _refusal(request, item, kind, whom)
 
 
@@ -127,6 +137,6 @@ def _limiter(request: Request) -> MovingWindowRateLimiter:
 def _item(settings: Settings, kind: Kind, times: int) -> RateLimitItem:
     if kind == "computations":
         return RateLimitItemPerMinute(times * settings.computations_per_minute)
-    if kind == "listeners":
+    if kind in ("beginners", "listeners"):
         return RateLimitItemPerDay(times)
     return RateLimitItemPerHour(times * (settings.uploads_per_hour if kind == "uploads" else settings.logins_per_hour))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import CursorResult, Update, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
-from codec_superb.server.database.models import Submission, VerificationJob, now
+from codec_superb.server.database.models import Codec, Submission, VerificationJob, now
 from codec_superb.server.errors import Conflict, NotFound
 from codec_superb.server.people.audit import record
 
@@ -82,11 +82,12 @@ def claim(session: Session, worker: str, *, kinds: Collection[str]) -> Verificat
     In a writing transaction. Jobs of silent workers are put back first, or given up after the last attempt.
     """
     _take_from_the_silent(session)
+    at = _clock(session)
     sender = func.coalesce(Submission.account_id, 0)  # without a token all are one
     taken_of = (
         select(sender.label("sender"), func.count().label("jobs"))
         .join(VerificationJob, VerificationJob.submission_id == Submission.id)
-        .where(VerificationJob.state != "queued", VerificationJob.heartbeat > now() - SHARED)
+        .where(VerificationJob.state != "queued", VerificationJob.heartbeat > at - SHARED)
         .group_by(sender)
         .subquery()
     )
@@ -97,7 +98,7 @@ def claim(session: Session, worker: str, *, kinds: Collection[str]) -> Verificat
         .where(
             VerificationJob.state == "queued",
             VerificationJob.kind.in_(tuple(kinds)),
-            VerificationJob.heartbeat.is_(None) | (VerificationJob.heartbeat <= now()),
+            VerificationJob.heartbeat.is_(None) | (VerificationJob.heartbeat <= at),
         )
         .order_by(func.coalesce(taken_of.c.jobs, 0), VerificationJob.id)
         .limit(1)
@@ -106,14 +107,14 @@ def claim(session: Session, worker: str, *, kinds: Collection[str]) -> Verificat
     while (found := session.scalars(waiting).one_or_none()) is not None:
         taken = update(VerificationJob).where(VerificationJob.id == found, VerificationJob.state == "queued")
         attempts = VerificationJob.attempts + 1
-        if _changed(session, taken.values(state="running", worker=worker[:200], heartbeat=now(), attempts=attempts)):
+        if _changed(session, taken.values(state="running", worker=worker[:200], heartbeat=at, attempts=attempts)):
             return session.get_one(VerificationJob, found, populate_existing=True)
     return None
 
 
 def beat(session: Session, job: VerificationJob, worker: str) -> bool:
     """Say that the worker lives; False where the job is no longer its own, and its work is for nothing."""
-    return _changed(session, _own(job, worker).values(heartbeat=now()))
+    return _changed(session, _own(job, worker).values(heartbeat=_clock(session)))
 
 
 def finish(session: Session, job: VerificationJob, worker: str, outcome: Outcome, message: str) -> bool:
@@ -121,13 +122,13 @@ def finish(session: Session, job: VerificationJob, worker: str, outcome: Outcome
 
     To be called in the transaction that stores what the outcome changes, before it.
     """
-    done = {"state": "done", "finished": now(), "outcome": outcome, "message": _kept(message)}
+    done = {"state": "done", "finished": _clock(session), "outcome": outcome, "message": _kept(message)}
     return _changed(session, _own(job, worker).values(done))
 
 
 def fail(session: Session, job: VerificationJob, worker: str, message: str) -> bool:
     """Put back a job that went wrong, or give it up after the last attempt; False where another has it."""
-    return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message)))
+    return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message, _clock(session))))
 
 
 def give_back(session: Session, job: VerificationJob, worker: str, *, pause: timedelta | None = None) -> bool:
@@ -135,18 +136,30 @@ def give_back(session: Session, job: VerificationJob, worker: str, *, pause: tim
 
     ``pause``: how long it waits then; None where its worker is told to stop.
     """
-    until = None if pause is None else now() + pause
+    until = None if pause is None else _clock(session) + pause
     back = {"state": "queued", "worker": "", "heartbeat": until, "attempts": job.attempts - 1}
     return _changed(session, _own(job, worker).values(back))
 
 
 def enqueue_unverified(session: Session) -> int:
-    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many."""
+    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many.
+
+    Not partial ones under a name that nobody owns, where others' complete results are verified: verified too, they
+    would stand in front of these.
+    """
+    other = aliased(Submission)
+    in_front = select(other.id).where(
+        other.codec_id == Submission.codec_id, other.condition == Submission.condition, other.status == "verified",
+        other.complete, other.account_id.is_distinct_from(Submission.account_id), Codec.owner_id.is_(None),
+    )  # fmt: skip
     known = select(VerificationJob.id).where(
         VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
     )
-    wanted = select(Submission.id).where(
-        Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists()
+    wanted = (
+        select(Submission.id)
+        .join(Codec, Codec.id == Submission.codec_id)
+        .where(Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists())
+        .where(Submission.complete | ~in_front.exists())
     )
     found = session.scalars(wanted.order_by(Submission.received, Submission.id)).all()
     for submission_id in found:
@@ -166,18 +179,27 @@ def not_ended(session: Session, jobs: Collection[int]) -> set[int]:
 
 
 def _take_from_the_silent(session: Session) -> None:
-    silent = (VerificationJob.state == "running") & (VerificationJob.heartbeat < now() - SILENCE)
+    at = _clock(session)
+    silent = (VerificationJob.state == "running") & (VerificationJob.heartbeat < at - SILENCE)
     gone = "the worker went silent"
     last = VerificationJob.attempts >= ATTEMPTS
-    _changed(session, update(VerificationJob).where(silent, last).values(_after_failure(ATTEMPTS, gone)))
-    _changed(session, update(VerificationJob).where(silent).values(_after_failure(0, gone)))
+    _changed(session, update(VerificationJob).where(silent, last).values(_after_failure(ATTEMPTS, gone, at)))
+    _changed(session, update(VerificationJob).where(silent).values(_after_failure(0, gone, at)))
 
 
-def _after_failure(attempts: int, message: str) -> dict[str, Any]:
+def _clock(session: Session) -> datetime:
+    """Return the time of the one clock of all workers: the database's, which with SQLite is this machine's."""
+    if session.get_bind().dialect.name == "sqlite":
+        return now()
+    at: datetime = session.scalars(select(func.clock_timestamp())).one()
+    return at
+
+
+def _after_failure(attempts: int, message: str, at: datetime) -> dict[str, Any]:
     text = _kept(message)
     if attempts >= ATTEMPTS:
-        return {"state": "failed", "finished": now(), "message": f"given up after {ATTEMPTS} attempts: {text}"}
-    until = now() + PAUSES[attempts - 1] if attempts else None  # a silent worker has paused already
+        return {"state": "failed", "finished": at, "message": f"given up after {ATTEMPTS} attempts: {text}"}
+    until = at + PAUSES[attempts - 1] if attempts else None  # a silent worker has paused already
     return {"state": "queued", "worker": "", "heartbeat": until, "message": text}
 
 

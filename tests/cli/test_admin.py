@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -80,6 +82,34 @@ class TestToken:
         ):
             (line,) = admin(*arguments, code=2).splitlines()
             assert words in line
+
+
+class TestUnwritable:
+    """A database that a command can read and not write."""
+
+    @pytest.fixture
+    def unwritable(self, url: str, database: Database) -> Iterator[str]:
+        """Name the database, with no room for a write of SQLite's, or read-only where it is PostgreSQL's."""
+        if url.startswith("postgresql"):
+            yield f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only%3Don"
+            return
+        with database.transaction(write=True) as session:  # its log of writes is kept while this process has it open
+            make_submission(session, "own_12k")
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))  # no write of a file beyond its first byte
+        try:
+            yield url
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    def test_is_said_in_one_sentence(self, unwritable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Commands that write end with what the database says and what to do, without a traceback."""
+        options = ["--database", unwritable, "--storage", str(tmp_path / "storage")]
+        for arguments in (("token", "create", "lab"), ("submissions", "add", "x.zip"), ("verify", "enqueue", "--all")):
+            assert call(["admin", *arguments, *options]) == 2, arguments
+            (line,) = capsys.readouterr().err.splitlines()
+            assert re.search("cannot use the database .*(disk|read-only).*; check that it runs, has room", line)
+        assert call(["admin", "token", "list", *options]) == 0
 
 
 class TestSubmissions:

@@ -21,6 +21,8 @@ from support.server.ingest import CLIPS, categories, drawn, make_file, register,
 
 from codec_superb.cli.main import call
 from codec_superb.cli.uploading import ServerUnreachable, UploadResult, _retry_after, send
+from codec_superb.cli.verification.board_keys import board_key
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
@@ -203,6 +205,12 @@ class _Moody(BaseHTTPRequestHandler):
             return
         self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
 
+    def do_GET(self) -> None:
+        """Nest deeper than Python's reader goes."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"[" * 100_000)
+
     def _drip(self, body: bytes) -> None:
         """Send a byte every tenth of a second, for as long as somebody listens."""
         with suppress(ConnectionError):
@@ -244,6 +252,11 @@ class TestRetries:
         answer = requests.Response()
         answer.headers["Retry-After"] = "9" * 400
         assert _retry_after(answer) == 3600
+
+    def test_no_server_ends_in_a_traceback(self, moody: str) -> None:
+        """What a server calls its keys is read as strictly as its answers to files."""
+        with pytest.raises(PipelineError, match="expected the keys of a leaderboard"):
+            board_key(moody, "0" * 64)
 
     def test_until_it_is_there(self, moody: str, tmp_path: Path) -> None:
         """A lost connection, a busy server, a used-up limit: the whole file is sent each time, from its beginning."""

@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from codec_superb import strict_json
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.understanding.conversion.ultraeval import equals
 
@@ -91,16 +92,11 @@ def task_of(dataset: str) -> str:
 
 def _bytes(file: Path) -> str:
     try:
-        with file.open("rb") as opened:
-            data = opened.read(FILE_LIMIT + 1)
-    except OSError as error:
-        raise ApplicationError(f"{file}: cannot be read: {error.strerror or error}") from error
-    if len(data) > FILE_LIMIT:
-        raise ApplicationError(f"{file}: expected at most {FILE_LIMIT:,} bytes, got more")
-    try:
-        return data.decode("utf-8")
+        return strict_json.content(file, FILE_LIMIT).decode("utf-8")
+    except strict_json.StrictJsonError as error:
+        raise ApplicationError(str(error)) from error
     except UnicodeDecodeError as error:
-        raise ApplicationError(f"{file}: expected UTF-8 text, got byte {data[error.start]:#04x}") from error
+        raise ApplicationError(f"{file}: expected UTF-8 text, got byte {error.object[error.start]:#04x}") from error
 
 
 def _figures(text: str, file: Path) -> dict[str, float]:

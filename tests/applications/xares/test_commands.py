@@ -158,6 +158,21 @@ def test_options_that_exclude_each_other_are_refused(home: Path) -> None:
     assert not (home / "home" / "xares").exists()
 
 
+def test_names_and_files_are_looked_for_before_a_store(home: Path, s3: S3) -> None:
+    """What is wrong on this machine costs no request."""
+    data = ("xares", "train", "--data", f"{s3.url}/shards")
+    for wrong in (
+        ("--track", str(home / "no.yaml")),
+        ("--decoder", "no.yaml"),
+        ("--encoder", "nobody"),
+        ("--seed", "-1"),
+    ):
+        found = CliRunner().invoke(app, [*data, *wrong])
+        assert isinstance(found.exception, ApplicationError), found.output
+        assert wrong[1] in str(found.exception)
+    assert s3.requests == []
+
+
 def test_a_card_and_a_folder_that_are_not_there_are_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is fetched; shards that nobody named are asked for."""
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

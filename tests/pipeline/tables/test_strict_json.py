@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.tables.strict_json import DEPTH_LIMIT, digest, dumps, loads
+from codec_superb.pipeline.tables.strict_json import digest, dumps, loads
+from codec_superb.strict_json import DEPTH_LIMIT
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 WHOLE = st.integers(-(2**53), 2**53)

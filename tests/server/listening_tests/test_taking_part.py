@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from httpx2 import Response
 from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 from support.server.board import make_submission
@@ -259,18 +260,39 @@ def test_an_answer_sent_twice_at_once_is_kept_once(client: TestClient, database:
 
 @pytest.mark.sample(4, among="taking part in a listening test")
 def test_nobody_fills_a_test_alone(client: TestClient, database: Database) -> None:
-    """At one address as many begin a day as the test takes, five where it says nothing; each test counts by itself."""
+    """As many of one address answer a day as the test takes, five where it says nothing; each test counts by itself.
+
+    Those who look and leave take nobody's place, up to ten times as many.
+    """
     with database.transaction(write=True) as session:
         usual = add_test(session, "acr", clips=1, per_address=Definition.model_fields["per_address"].default)
         laboratory = add_test(session, "acr", clips=1, per_address=7)
+
+    def sent(test: str, *, answers: bool) -> Response:
+        client.cookies.clear()
+        told = client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False)
+        if not answers or told.status_code != 303:
+            return told
+        return client.post(
+            f"/listening/{test}/question", data=whole(question(client, test), "3"), follow_redirects=False
+        )
+
     for test, most in ((usual, 5), (laboratory, 7)):
-        answers = []
-        for _ in range(most + 1):
-            client.cookies.clear()
-            answers.append(client.post(f"/listening/{test}/start", data={"x": ""}, follow_redirects=False))
+        assert {sent(test, answers=False).status_code for _ in range(most)} == {303}
+        sent(test, answers=False)
+        late = client.cookies[f"listening-{test}"]
+        answers = [sent(test, answers=True) for _ in range(most + 1)]
         assert [each.status_code for each in answers] == [303] * most + [429]
         assert f"at most {most} people a day" in answers[-1].json()["detail"]
         assert 80_000 < int(answers[-1].headers["retry-after"]) <= 86_400
+        before = kept(database)
+        client.cookies.set(f"listening-{test}", late)
+        asked = question(client, test)
+        assert client.post(f"/listening/{test}/question", data=whole(asked, "3")).status_code == 429
+        assert kept(database) == before
+    with database.transaction(write=True) as session:
+        lonely = add_test(session, "acr", clips=1, per_address=1)
+    assert [sent(lonely, answers=False).status_code for _ in range(11)] == [303] * 10 + [429]
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from support.audio import speech_like
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE, log_in, make_token
-from support.web.site import accessibility_faults, running_site, visitor
+from support.web.site import accessibility_faults, running_site, visitor, wait_until
 
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.samples import ogg_opus
@@ -311,10 +311,16 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         faults += accessibility_faults(page)
         _log_in_by_keyboard(page, secret)
         faults += accessibility_faults(page)
+        warnings = page.get_by_role("columnheader", name="Warnings").bounding_box()
+        assert warnings is not None
+        assert warnings["x"] + warnings["width"] <= 390
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert page.evaluate("document.querySelector('.site-head').offsetHeight") < 60  # one row
+        page.set_viewport_size({"width": 390, "height": 800})
         page.get_by_role("link", name="opus_12k").press("Enter")
         page.wait_for_url(f"**/moderation/{made}")
         page.get_by_alt_text("Spectrogram of the resynthesis").scroll_into_view_if_needed()
-        page.wait_for_function("[...document.images].slice(0, 2).every(image => image.naturalWidth > 0)")
+        wait_until(page, "[...document.images].slice(0, 2).every(image => image.naturalWidth > 0)")
         faults += accessibility_faults(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_label("Reason").press_sequentially("a lag of 320 samples")
@@ -329,6 +335,8 @@ def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         page.get_by_text("The codec own_12k belongs to ann now; before, bob.").wait_for()
         page.get_by_role("link", name="Audit log").press("Enter")
         page.get_by_text("reason: a lag of 320 samples").wait_for()
+        faults += accessibility_faults(page)
+        page.locator(".account summary").press("Enter")
         faults += accessibility_faults(page)
         page.get_by_role("button", name="Log out ann").press("Enter")
         page.wait_for_url("**/login")

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from support.pipeline.stats import draw_rows
-from support.server.ingest import CLIPS, UPLOADS, Service, make_file
+from support.pipeline.stats import draw_rows, failed
+from support.server.ingest import CLIPS, UPLOADS, Service, categories, make_file
 
 from codec_superb.base_codec.card import Card
-from codec_superb.server.database.models import Codec, Family, Submission
+from codec_superb.server.database.models import Codec, Family, Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names import catalogue
 from codec_superb.server.people.audit import record
+from codec_superb.server.verification.jobs import enqueue_unverified
 
 
 @pytest.fixture
@@ -170,6 +171,39 @@ class TestCatalogue:
         answer = service.send(packed("opus_l6k", title="Mine"))
         assert answer.status_code == 409
         assert answer.json()["problems"][0]["path"] == "submission.json: codec.name"
+
+    def test_a_partial_result_is_no_claim(self, service: Service, tmp_path: Path) -> None:
+        """Complete results of another account take its place unasked; partial ones, or those of fewer clips, do not."""
+        service.know("large", categories(30, "large"))
+        name = "opus_24k"
+
+        def send(account: str, seed: int, clips: int, *, dataset: str = "mini", lacking: int = 0) -> dict[str, Any]:
+            rows = draw_rows(seed, clips, dataset=dataset)
+            for place in range(clips - lacking, clips):
+                rows[place] = failed(rows[place].clip, dataset=dataset, category=rows[place].category)
+            data = make_file(rows, tmp_path / account, codec=name)
+            return dict(service.send(data, account=account).json())
+
+        assert send("ann", 11, CLIPS, lacking=2)["status"] == "self-reported"
+        assert send("bob", 12, CLIPS, lacking=1)["status"] == "held"
+        whole = send("carol", 13, CLIPS)
+        assert (whole["status"], whole["warnings"]) == ("self-reported", [])
+        (shown,) = [r for r in service.client.get("/api/v1/leaderboard").json()["rows"] if r["codec"] == name]
+        assert shown["submission"] == whole["id"]
+        assert send("dan", 14, CLIPS)["status"] == "held"
+        with service.database.transaction(write=True) as session:
+            decide(session, whole["id"], "verify", "", actor="moderator")
+        behind = send("erin", 15, CLIPS, lacking=3)
+        assert behind["status"] == "self-reported"
+        with service.database.transaction(write=True) as session:
+            enqueue_unverified(session)
+            jobs = select(VerificationJob.id).where(VerificationJob.submission_id == behind["id"])
+            assert session.scalars(jobs).all() == []
+
+        name = "opus_32k"
+        assert send("ann", 21, 30, dataset="large", lacking=5)["status"] == "self-reported"
+        (warning,) = send("bob", 22, CLIPS)["warnings"]
+        assert "in front of the results of ann" in warning["text"]
 
     def test_every_card_can_be_sent(self) -> None:
         """The card of each codec of the catalogue is the catalogue's, read from a file as well."""

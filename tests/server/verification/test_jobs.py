@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
 
+import pytest
 from sqlalchemy import select, update
 from support.server.board import make_submission
 
 from codec_superb.server.database.models import Account, Submission, VerificationJob, now
 from codec_superb.server.database.session import Database
+from codec_superb.server.verification import jobs
 from codec_superb.server.verification.jobs import ATTEMPTS, PAUSES, SILENCE, beat, claim, enqueue, fail, finish
 
 KINDS = ("verify",)
@@ -132,6 +134,21 @@ def test_a_silent_worker_loses_its_job(database: Database) -> None:
     job = stored(database, first.id)
     assert (job.state, job.outcome, job.message) == ("done", "differs", "clip a: pesq")
     assert job.finished is not None
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_wrong_clock_is_no_silence(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of several machines are measured by the database's clock: one that runs an hour late keeps its job."""
+    queued(database)
+    with monkeypatch.context() as late:
+        late.setattr(jobs, "now", lambda: now() - timedelta(hours=1))
+        first = taken(database, "late")
+        assert first is not None
+        with database.transaction(write=True) as session:
+            assert beat(session, first, "late")
+    assert taken(database, "right") is None
+    with database.transaction(write=True) as session:
+        assert finish(session, first, "late", "agrees", "")
 
 
 def test_given_up_after_three(database: Database) -> None:

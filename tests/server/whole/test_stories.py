@@ -269,6 +269,7 @@ class TestModerating:
             expect(page.locator("h1 .badge")).to_have_text("withdrawn")
             page.goto("/moderation")
             expect(page.locator("main")).to_contain_text("Bitrate without its side information.")
+            page.locator(".account summary").click()
             page.get_by_role("button", name="Log out").click()
             page.goto("/?search=_3200")
             assert "stranger_3200" in names(page)
