@@ -41,7 +41,7 @@ def rows_in_order(shards: ShardSet, clips: Sequence[str], metrics: Collection[st
 
     tables = [_Table(folder, None) for folder in shards.folders.values()]
     for some in batched(clips, _size(tables)):
-        parts = [_with_metrics(part, metrics) for table in tables for part in table.up_to(some[-1])]
+        parts = [with_metrics(part, metrics) for table in tables for part in table.up_to(some[-1])]
         found = pa.concat_tables(parts)
         yield found.take(pc.sort_indices(found["clip"]))
 
@@ -50,7 +50,7 @@ def _size(tables: Sequence[_Table]) -> int:
     return max(BLOCK, _OF_EACH * len(tables))
 
 
-def _with_metrics(rows: pa.Table, metrics: Collection[str]) -> pa.Table:
+def with_metrics(rows: pa.Table, metrics: Collection[str]) -> pa.Table:
     """Return rows with the columns of these metrics, those that a shard lacks included."""
     import pyarrow as pa
 
