@@ -144,13 +144,13 @@ def _wanted(shard: RunFolder, folder: RunFolder, own: Journal[ResynthesisRow]) -
 def _is_other(row: dict[str, Any], known: dict[str, Any] | None, folder: RunFolder) -> bool:
     if known is None:
         return True
-    if known["status"] == row["status"] == "ok" and known["resynthesis_sha256"] != row["resynthesis_sha256"]:
+    if known.get("status") == row["status"] == "ok" and known.get("resynthesis_sha256") != row["resynthesis_sha256"]:
         raise RunFolderError(
             f"{folder.path}: expected the run of these shards, got other sound of {row['clip']!r}: merge into another "
             "--out, or replace it with --overwrite"
         )
     lost = row["status"] == "ok" and not folder.audio_path(row["clip"]).is_file()
-    same = known | {"error": shorten(known["error"])}
+    same = known | {"error": shorten(known.get("error") or "")}
     return lost or any(row[name] != same.get(name) for name in FIXED if name not in _TIMES)
 
 
