@@ -14,8 +14,9 @@ import heapq
 import random
 from typing import NamedTuple
 
-MERGE_S = 26e-6
-"""Seconds of one process to open the journals of a clip and to write it into the table (``driver.py``)."""
+MERGE_DRIVER_S, MERGE_WORKER_S = 7.4e-6, 40e-6
+"""Seconds of a merge for a clip: of its driver, which writes journals and table, and of the workers, which read the
+journals of shards and link the sound (``many_clips.py --shards``)."""
 
 
 class Cluster(NamedTuple):
@@ -98,7 +99,8 @@ def main() -> None:
         for name, drivers in (("one", 1), ("shards", nodes)):
             found = simulate(cluster, drivers, given.seconds)
             hours = given.clips / found.clips_a_second / 3600
-            merge = f"{given.clips * MERGE_S / 3600:.1f}" if name == "shards" else "–"
+            a_clip = max(MERGE_DRIVER_S, MERGE_WORKER_S / cluster.workers)
+            merge = f"{given.clips * a_clip / 3600:.1f}" if name == "shards" else "–"
             print(
                 f"| {nodes} | {name} | {found.clips_a_second:,.0f} | {found.busy:.0%} | {found.driver:.0%} "
                 f"| {hours:,.1f} | {merge} |"

@@ -7,7 +7,7 @@ a Parquet table, as those of prepared datasets of more than 100,000 are; ``--fol
 
 ``--same`` takes one sound for all clips and kills each stage after its first rows; 99 % (``--done``) of the clips then
 get the row and the file of the first one, which is what they would have got. So the driver meets a million clips
-without the hours of their work.
+without the hours of their work. ``--shards N`` does the same to each of N shards, and merges them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from memory import RATE, make_folder
 
+from codec_superb.pipeline.runs.shard import divided
 from codec_superb.pipeline.submission.check import MAX_ROWS
 
 RUN = "from codec_superb.cli.main import run; run()"
@@ -125,12 +126,13 @@ def list_clips(folder: Path, clips: int) -> Path:
     return listed
 
 
-def fill(journal: Path, audio: Path | None, clips: int, done_at: float) -> None:
-    """Give that part of the clips the line of the first one that is finished, and its file."""
+def fill(run: Path, stage: str, clips: Iterable[str]) -> None:
+    """Give clips the line of the first one that is finished, and its file."""
+    journal, audio = run / "journal" / f"{stage}.jsonl", run / "audio" if stage == "resynth" else None
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
     done = {line["clip"] for line in lines}
     with journal.open("a", encoding="ascii") as file:
-        for clip in map(place_of, range(int(done_at * clips))):
+        for clip in clips:
             if clip not in done:
                 file.write(json.dumps(lines[0] | {"clip": clip}) + "\n")
             if audio is not None and not (target := audio / f"{clip}.flac").exists():
@@ -144,7 +146,8 @@ def measure(
     os.environ["CODEC_SUPERB_HOME"] = str(root / "home")
     folder, out = root / "clips", root / "runs"
     make_same(folder, clips) if same else make_folder(folder, clips)
-    journal = out / CODEC / "clips" / "journal"
+    run = out / CODEC / "clips"
+    journal = run / "journal"
     dataset = [str(folder), "--category", "speech"] if as_folder else [str(list_clips(folder, clips))]
     resynth = ["resynth", "--codec", CODEC, "--dataset", *dataset, "--out", str(out)]
     score = ["score", str(out), "--metric", "si_sdr"]
@@ -155,12 +158,7 @@ def measure(
         until = 1 if same else int(done_at * clips)
         found[f"{name}, killed"] = watched(arguments, lambda lines=lines, until=until: lines.reach(until))
         if same:
-            fill(
-                journal / f"{name}.jsonl",
-                out / CODEC / "clips" / "audio" if name == "resynth" else None,
-                clips,
-                done_at,
-            )
+            fill(run, name, map(place_of, range(int(done_at * clips))))
         found[f"{name}, resumed"] = watched(arguments)
         found[f"{name}, nothing left"] = watched(arguments)
     found["report"] = watched(["report", str(out), "--out", str(root / "report.html")])
@@ -169,6 +167,29 @@ def measure(
         print(f"submission of {(root / 'submission.zip').stat().st_size / 1e6:.1f} MB")
     print(f"journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
     return found
+
+
+def measure_merge(clips: int, shards: int, root: Path) -> dict[str, Step]:
+    """Make shards, of whose rows all but the last are filled in, and merge them by one worker process and by two."""
+    os.environ["CODEC_SUPERB_HOME"] = str(root / "home")
+    folder, out = root / "clips", root / "runs"
+    make_same(folder, clips)
+    resynth = ["resynth", "--codec", CODEC, "--dataset", str(list_clips(folder, clips)), "--out", str(out)]
+    stages = {"resynth": resynth, "score": ["score", str(out), "--metric", "si_sdr"]}
+    for index, its in enumerate(divided(dict.fromkeys(map(place_of, range(clips)), 1), shards), start=1):
+        run = out / CODEC / f"clips.shard-{index}-of-{shards}"
+        for name, stage in stages.items():
+            arguments = [*stage, "--shard", f"{index}/{shards}", "--workers", "1"]
+            lines = Lines(run / "journal" / f"{name}.jsonl")
+            watched(arguments, lambda lines=lines: lines.reach(1))
+            fill(run, name, its[:-1])
+            watched(arguments)
+    return {
+        f"merge, {workers} workers": watched(
+            ["merge", str(out), "--out", str(root / f"merged-{workers}"), "--workers", str(workers)]
+        )
+        for workers in (1, 2)
+    }
 
 
 def main() -> int:
@@ -181,11 +202,15 @@ def main() -> int:
         "--done", type=float, default=KILL_AT, help="share of the clips that are done when it is killed"
     )
     parser.add_argument("--folder", action="store_true", help="a folder of files, without a clip list")
+    parser.add_argument("--shards", type=int, help="measure the merge of so many shards, and nothing else")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        found = measure(
-            given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
-        )
+        if given.shards:
+            found = measure_merge(given.clips, given.shards, Path(place))
+        else:
+            found = measure(
+                given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
+            )
     print(f"\n{given.clips} clips, load {os.getloadavg()[0]:.1f}\n")
     print("| step | s | processor s | peak of the driver, MiB |\n|---|---|---|---|")
     for name, step in found.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import codec_superb
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.merging.sets import ShardSet, command_for
 from codec_superb.pipeline.runs.info import Provenance, RunInfo
@@ -90,13 +91,17 @@ def _circumstances(stamps: Sequence[Provenance]) -> dict[str, str]:
 
 
 def metric_versions(of: ShardSet) -> dict[str, str]:
-    """Return the metrics of all shards with their versions. Raises RunFolderError where two have different ones."""
+    """Return the metrics of all shards with their versions, in the order of the benchmark's table, then plug-ins.
+
+    Raises RunFolderError where two shards have different ones.
+    """
     known: dict[str, tuple[int, str]] = {}
     for index, info in of.infos.items():
         for key, version in info.metrics.items():
             first, expected = known.setdefault(key, (index, version))
             _compare(of, first, index, "score", {f"the version of {key}": expected}, {f"the version of {key}": version})
-    return {key: version for key, (_, version) in known.items()}
+    order = [*METRICS, *sorted(known.keys() - METRICS.keys())]
+    return {key: known[key][1] for key in order if key in known}
 
 
 def refuse_other_backends(of: ShardSet) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.merging.identity import metric_versions, refuse_differences, refuse_other_backends
+from codec_superb.pipeline.merging.in_order import clips_in_order
 from codec_superb.pipeline.merging.joining import join
 from codec_superb.pipeline.merging.sets import ShardSet, command_for, find_sets, lacking, later_command
 from codec_superb.pipeline.output_file import cannot_write
@@ -22,7 +24,7 @@ from codec_superb.pipeline.probing.reference_predictions import join_references
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import Predicted
-from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.scoring.stage import finish
 from codec_superb.pipeline.scoring.store import ScoreStore
@@ -67,18 +69,21 @@ def _check(shards: ShardSet) -> _Checked:
     refuse_differences(shards)
     refuse_other_backends(shards)
     metrics = metric_versions(shards)
+    if other := [key for key, version in metrics.items() if key in METRICS and METRICS[key].version != version]:
+        raise RunFolderError(f"{shards.target}: {', '.join(other)}: other versions than this program has: score again")
     if reasons := list(lacking(shards)):
         more = f"; and {len(reasons) - 1} more, see merge --check" if len(reasons) > 1 else ""
         raise RunFolderError(f"{reasons[0]}{more}")
     asked, dataset = shards.one.dataset, shards.open_dataset()
     clips = select_clips(dataset, asked.selected, asked.only)
-    _refuse_gaps(shards, clips)
+    if not clips_in_order(shards, clips):
+        _refuse_gaps(shards, clips)
     _refuse_unscored(shards)
     return _Checked(shards, clips, metrics)
 
 
 def _refuse_gaps(shards: ShardSet, clips: Sequence[str]) -> None:
-    """Raise RunFolderError unless each clip is in one shard."""
+    """Raise RunFolderError, which names a clip that is in two shards, in none, or in one unasked."""
     home: dict[str, int] = {}
     for index, folder in shards.folders.items():
         for clip, _ in folder.resyntheses():
@@ -113,15 +118,18 @@ def _refuse_unscored(shards: ShardSet) -> None:
 
 def _scored(folder: RunFolder, metrics: Iterable[str]) -> dict[str, set[str]]:
     """Return the metrics that the clips of a shard have, by category."""
-    table = folder.table()
-    found: dict[str, set[str]] = {}
-    for category in pc.unique(table["category"]).to_pylist():
-        its = table.filter(pc.equal(table["category"], category))
+    states = [f"{key}_status" for key in metrics]
+    lacking: dict[str, set[str]] = {}
+    for block in folder.blocks(["category", "status", *states]):
         # a clip that failed has all metrics, as failed ones
-        its = its.filter(pc.equal(its["status"], "ok"))
-        if its.num_rows:
-            found[category] = {key for key in metrics if its[f"{key}_status"].null_count == 0}
-    return found
+        made = block.filter(pc.equal(block["status"], "ok"))
+        for category in pc.unique(made["category"]).to_pylist():
+            its = made.filter(pc.equal(made["category"], category))
+            lacking.setdefault(category, set()).update(name for name in states if its[name].null_count)
+    return {
+        category: {name.removesuffix("_status") for name in states if name not in lost}
+        for category, lost in lacking.items()
+    }
 
 
 def _merge(of: _Checked, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
@@ -134,8 +142,9 @@ def _merge(of: _Checked, pool: Executor, progress: Progress, *, overwrite: bool)
                     with shard.lock():  # one that is at work is refused before what is there goes
                         pass
                 folder.forget("resynth")
-            joined = join(of.shards, of.clips, folder, progress)
-        _finish_scores(of, folder, changed=joined.scores)
+            joined = join(of.shards, of.clips, of.metrics, folder, pool, progress)
+        if joined.scores or not of.metrics.items() <= folder.info().metrics.items():
+            _finish_scores(of, folder)
         for request in _requests(of.shards):
             _finish_probes(of, folder, request, pool, progress)
     except OSError as error:
@@ -146,28 +155,19 @@ def _merge(of: _Checked, pool: Executor, progress: Progress, *, overwrite: bool)
         folder.path, of.shards.one.title, of.shards.one.dataset.name, "merge", len(of.clips), joined.clips
     )
     outcome.reused = len(of.clips) - joined.clips
-    for row in folder.rows():
-        if row.status == "failed":
-            outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
+    outcome.failed.extend(folder.failures())
     return outcome
 
 
-def _finish_scores(of: _Checked, folder: RunFolder, *, changed: bool) -> None:
-    """Write the table with the scores, as ``score`` does where nothing is left to compute."""
-    if not of.metrics:
-        return
-    custom = {key: it for info in of.shards.infos.values() for key, it in info.custom_metrics.items()}
+def _finish_scores(of: _Checked, folder: RunFolder) -> None:
+    """Write scores into a table that stays, with those that it has, as ``score`` does where nothing is left to do."""
     with ExitStack() as stack:
         info = folder.info()
-        kept = {"metrics": info.metrics | of.metrics, "custom_metrics": info.custom_metrics | custom}
-        if changed or not of.metrics.items() <= info.metrics.items():
-            kept["status"] = "resynthesised"
+        custom = {key: it for each in of.shards.infos.values() for key, it in each.custom_metrics.items()}
+        kept = {"status": "resynthesised", "metrics": info.metrics | of.metrics}
+        kept["custom_metrics"] = info.custom_metrics | custom
         store = ScoreStore(folder, (), stack, info=info.model_copy(update=kept))
         store.select(of.clips)
-        if missing := of.metrics.keys() - store.columns().keys():
-            raise RunFolderError(
-                f"{folder.path}: {', '.join(missing)}: other versions than this program has: score again"
-            )
         finish(store)
 
 

@@ -7,8 +7,9 @@ one, so that a failing clip affects no other.
 from __future__ import annotations
 
 import atexit
+import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
@@ -71,6 +72,8 @@ class ResynthTask(NamedTuple):
     """Weights on the run's card."""
     condition: Condition | None = None
     """None for a clean run."""
+    files: Mapping[str, str] = {}
+    """SHA-256 of what the codec's file read where it was opened first, by path."""
 
 
 class OpenedCodec(NamedTuple):
@@ -202,6 +205,12 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow | OpenedLat
             f"{codec.card.name}: its weights changed while it ran, from {describe_weights(task.weights)} to "
             f"{describe_weights(codec.card.weights)}; restart the run with --overwrite"
         )
+    for name, found in _HOLDER.watch.hashes.items():
+        if found != task.files.get(name, found):  # here, or on the machine of another worker
+            raise PipelineError(
+                f"{codec.card.name}: expected one file {name} in all workers, got SHA-256 {task.files[name]} and, on "
+                f"{socket.gethostname()}, {found}: give all machines one, and restart the run with --overwrite"
+            )
     sounds = [_read(task, target) for target in task.targets]
     with _HOLDER.watch.coding():
         coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)], task.condition)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.data_manifests.dataset import categories
 from codec_superb.pipeline.errors import ClipTableError
@@ -85,14 +89,29 @@ def blocks_of(plan: Plan, journal: RowJournal) -> Iterator[pa.Table]:
         yield block
 
 
-def left_to_do(plan: Plan, journal: RowJournal) -> list[str]:
+class Left:
+    """Those of some clips that are left to do, in their order: a byte a clip, and ids as the clips give them."""
+
+    def __init__(self, clips: Sequence[str], chosen: NDArray[np.bool_]) -> None:
+        """Take for each clip whether it is left, shape ``(clips,)``."""
+        self._clips, self._chosen = clips, chosen
+        self._count = int(np.count_nonzero(chosen))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return compress(self._clips, self._chosen)
+
+
+def left_to_do(plan: Plan, journal: RowJournal) -> Left:
     """Return the requested clips that have no valid resynthesis, sorted."""
-    return [
-        clip
+    chosen = (
+        content is None or not _is_valid(plan, clip, content.get("status"), content.get("category"), category)
         for clips in batched(plan.clips, BLOCK)
         for clip, content, category in zip(clips, journal.newest(clips), categories(plan.dataset, clips), strict=True)
-        if content is None or not _is_valid(plan, clip, content.get("status"), content.get("category"), category)
-    ]
+    )
+    return Left(plan.clips, np.fromiter(chosen, bool, len(plan.clips)))
 
 
 def is_resynthesised(plan: Plan, journal: RowJournal, clip: str) -> bool:

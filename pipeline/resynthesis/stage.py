@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from math import inf
@@ -290,14 +290,15 @@ def _work(
     return changed
 
 
-def _tasks(plan: Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
+def _tasks(plan: Plan, todo: Iterable[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
     """Yield the tasks, one batch or clip each, as workers become free."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
         targets = tuple(_target(plan, clip) for clip in together)
         yield ResynthTask(
-            plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights, plan.condition
-        )
+            plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights, plan.condition,
+            on.files,
+        )  # fmt: skip
 
 
 def _target(plan: Plan, clip: str) -> Target:

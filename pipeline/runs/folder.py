@@ -201,6 +201,17 @@ class RunFolder(Run[Path]):
             for batch in file.iter_batches(BLOCK, columns=columns, use_threads=False):
                 yield pa.Table.from_batches([batch])
 
+    def row_groups(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the same by row groups, opening the file for each: a thousand tables may be read side by side."""
+        import pyarrow.parquet as pq
+
+        with self._told():
+            path = self._finished_table()
+            footer = pq.read_metadata(path)
+            for number in range(footer.num_row_groups):
+                with pq.ParquetFile(path, metadata=footer) as file:
+                    yield file.read_row_group(number, columns=columns, use_threads=False)
+
     def failures(self) -> Iterator[FailedClip]:
         """Yield the clips without a resynthesis, sorted."""
         import pyarrow.compute as pc

@@ -55,6 +55,10 @@ class Journal(Generic[T]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __bool__(self) -> bool:
+        """Whether there is a line."""
+        return self._end > 0
+
     def __contains__(self, clip: str) -> bool:
         return any(_clip_of(line) == clip for line in self._lines(clip))
 
@@ -82,6 +86,25 @@ class Journal(Generic[T]):
         self._index.add(content["clip"], self._end)
         self._end += len(line)
 
+    def append_lines(self, clips: Sequence[str], lines: Sequence[bytes]) -> None:
+        """Write lines of another journal of this kind as they are, each of one of ``clips``, all in one write.
+
+        What is killed meanwhile leaves whole lines and one that is truncated when the journal is opened again.
+        """
+        offset = self._end
+        left = memoryview(b"".join(lines))
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self.path, self._end)
+            raise
+        for clip, line in zip(clips, lines, strict=True):
+            self._index.add(clip, offset)
+            offset += len(line)
+        self._end = offset
+
     def entries(self, clip: str) -> Iterator[T]:
         """Yield the lines of one clip, oldest first. Raises RunFolderError for one of another kind."""
         for line in self._lines(clip):
@@ -102,10 +125,15 @@ class Journal(Generic[T]):
 
         This is for many clips, some thousand at a time, which are held in memory.
         """
+        return ((place, content) for place, _, content in self.lines(clips))
+
+    def lines(self, clips: Sequence[str]) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+        """Yield the same with each line as it is in the file, between place and content."""
         which, offsets = self._index.places_of(clips)
-        for place, content in zip(which.tolist(), _parsed_all(self._read(offsets)), strict=True):
+        found = self._read(offsets)
+        for place, line, content in zip(which.tolist(), found, _parsed_all(found), strict=True):
             if content["clip"] == clips[place]:
-                yield place, content
+                yield place, line, content
 
     def newest(self, clips: Sequence[str]) -> list[dict[str, Any] | None]:
         """Return the content of the newest line of each of ``clips``, as :meth:`contents` has it."""

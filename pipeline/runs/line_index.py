@@ -27,7 +27,7 @@ class LineIndex:
         """Add a line behind all others."""
         self._new.setdefault(hash(clip), []).append(offset)
         self._count += 1
-        if self._count >= _FEW:
+        if self._count >= max(_FEW, len(self._hashes) >> 5):  # a fold copies all arrays
             self._fold()
 
     def places(self, clip: str) -> list[int]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
-from statistics import median_low
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from codec_superb.pipeline.errors import PipelineError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:  # the service reads records of runs, and is installed without
     from codec_superb.data_manifests import Clip, Dataset
 
 _FOLDER = re.compile(r"(?P<of>.+)\.shard-(?P<index>[1-9]\d{0,6})-of-(?P<count>[1-9]\d{0,6})")
+_AT_ONCE = 1 << 16
+"""Clips that are dealt out at once: numbers of Python take four times the memory of an array's."""
 _GIVEN = re.compile(r"([1-9]\d{0,6})/([1-9]\d{0,6})", re.ASCII)
 
 
@@ -65,19 +69,17 @@ def shard_of_folder(folder: Path) -> tuple[str, Shard] | None:
     return found["of"], Shard(index=int(found["index"]), count=int(found["count"]))
 
 
-def clips_of_shard(dataset: Dataset, clips: Iterable[str], shard: Shard) -> list[str]:
-    """Return the sorted ids of those of ``clips`` that belong to a shard."""
-    return divided_by_length(dataset, clips, shard.count)[shard.index - 1]
+def clips_of_shard(dataset: Dataset, clips: Sequence[str], shard: Shard) -> list[str]:
+    """Return the sorted ids of those of ``clips``, which are sorted, that belong to a shard."""
+    return list(compress(clips, _numbers(dataset, clips, shard.count) == shard.index - 1))
 
 
-def divided_by_length(dataset: Dataset, clips: Iterable[str], count: int) -> list[list[str]]:
-    """Return the clips of each of ``count`` shards, by their length in their files' headers.
+def divided_by_length(dataset: Dataset, clips: Sequence[str], count: int) -> list[list[str]]:
+    """Return the clips, which are sorted, of each of ``count`` shards, by their length in their files' headers.
 
     A file whose header says nothing counts as one of median length.
     """
-    lengths = {clip: _microseconds(dataset.clip(clip)) for clip in clips}
-    usual = median_low([length for length in lengths.values() if length] or [1])
-    return divided({clip: length or usual for clip, length in lengths.items()}, count)
+    return _lists(clips, _numbers(dataset, clips, count), count)
 
 
 def divided(lengths: Mapping[str, int], count: int) -> list[list[str]]:
@@ -87,13 +89,36 @@ def divided(lengths: Mapping[str, int], count: int) -> list[list[str]]:
     anomalies", 1969), then the one with the fewest clips; equals go by their ids, so that the order of ``lengths`` does
     not matter. Lengths are whole numbers: their sums are the same on every machine.
     """
-    shards: Sequence[list[str]] = [[] for _ in range(count)]
+    clips = sorted(lengths)
+    return _lists(clips, _shares(np.array([lengths[clip] for clip in clips], np.int64), count), count)
+
+
+def _numbers(dataset: Dataset, clips: Sequence[str], count: int) -> NDArray[np.int32]:
+    """Return the number of the shard, from 0, of each clip: of a million clips 20 MB are held."""
+    lengths = np.fromiter((_microseconds(dataset.clip(clip)) for clip in clips), np.int64, len(clips))
+    known = np.sort(lengths[lengths > 0])
+    lengths[lengths == 0] = known[(len(known) - 1) // 2] if len(known) else 1
+    return _shares(lengths, count)
+
+
+def _shares(lengths: NDArray[np.int64], count: int) -> NDArray[np.int32]:
+    """Return the number of the shard of each clip, sorted by id, as :func:`divided` deals them out."""
+    shares = np.zeros(len(lengths), np.int32)
     heap = [(0, 0, number) for number in range(count)]
-    for clip in sorted(lengths, key=lambda clip: (-lengths[clip], clip)):
-        sound, clips, number = heap[0]
-        heapq.heapreplace(heap, (sound + lengths[clip], clips + 1, number))
+    order = np.argsort(-lengths, kind="stable")
+    for part in np.array_split(order, len(order) // _AT_ONCE + 1):
+        for place, length in zip(part.tolist(), lengths[part].tolist(), strict=True):
+            sound, clips, number = heap[0]
+            heapq.heapreplace(heap, (sound + length, clips + 1, number))
+            shares[place] = number
+    return shares
+
+
+def _lists(clips: Sequence[str], numbers: NDArray[np.int32], count: int) -> list[list[str]]:
+    shards: list[list[str]] = [[] for _ in range(count)]
+    for clip, number in zip(clips, numbers, strict=True):
         shards[number].append(clip)
-    return [sorted(clips) for clips in shards]
+    return shards
 
 
 def _microseconds(clip: Clip) -> int:

@@ -25,6 +25,7 @@ from codec_superb.missing_package import not_installed
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.ray_slot import Event, pickled
+from codec_superb.pipeline.workers.user_files import user_files
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -107,6 +108,8 @@ class RayExecutor(Executor):
         self._free = 0
         """Tasks that may be given now."""
         self._number = 0
+        self._files: dict[str, str] = {}
+        """SHA-256 of the user's files that tasks may run."""
 
     def alone(self) -> AbstractContextManager[Executor]:
         """Return this executor: a large model has what an actor has, and a copy in each."""
@@ -135,6 +138,7 @@ class RayExecutor(Executor):
     ) -> Generator[TaskResult[T, R] | WorkerCrash[T], None, None]:
         """Yield what the executor yields; a task of a lost machine is given to another one, and answers once."""
         source, again, under = iter(tasks), deque[T](), dict[int, T]()
+        self._files = user_files()
         try:
             while True:
                 # without a place only to learn whether there is anything to do: Ray is not started for no task
@@ -155,7 +159,7 @@ class RayExecutor(Executor):
         self._number += 1
         self._free -= 1
         under[self._number] = task
-        self._running().send((self._number, pickled(function, task), self.timeout))
+        self._running().send((self._number, pickled(function, task, self._files), self.timeout))
 
     def _message(
         self, under: dict[int, T], again: deque[T], remainder: Callable[[T, int], T | None] | None

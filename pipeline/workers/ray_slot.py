@@ -5,10 +5,11 @@ from __future__ import annotations
 import pickle
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from codec_superb.pipeline.workers.executor import Executor, TaskResult
+from codec_superb.pipeline.workers.user_files import refuse_others
 
 Event = tuple[Any, ...]
 """``value`` and a pickled value; ``crash``, index, reason and log; ``error``, a pickled exception and its machine."""
@@ -27,14 +28,19 @@ class Greeting(NamedTuple):
     """Versions of other packages that can change a result."""
 
 
-def pickled(function: Callable[[Any], Iterator[Any]], task: Any) -> bytes:
-    """Return a task as it travels: what lies between driver and worker process needs none of its modules."""
-    return pickle.dumps((function, task))
+def pickled(function: Callable[[Any], Iterator[Any]], task: Any, files: Mapping[str, str]) -> bytes:
+    """Return a task as it travels, with the hashes of the user's files that it may run.
+
+    What lies between driver and worker process needs none of the task's modules.
+    """
+    return pickle.dumps((files, pickle.dumps((function, task))))
 
 
 def run_pickled(payload: bytes) -> Iterator[bytes]:
-    """Yield the values of a task, pickled; runs in the worker process."""
-    function, task = pickle.loads(payload)  # noqa: S301 - by the process that called
+    """Yield the values of a task, pickled; runs in the worker process. PipelineError for another file than there."""
+    files, work = pickle.loads(payload)  # noqa: S301 - by the process that called
+    refuse_others(files)  # before a file is imported that is another one here
+    function, task = pickle.loads(work)  # noqa: S301 - as above
     for value in function(task):
         yield pickle.dumps(value)
 

@@ -30,6 +30,8 @@ from codec_superb.field_faults import is_validation_error, sentences
 GROUPS = tuple(
     f"codec_superb.{part}" for part in ("codecs", "metrics", "datasets", "applications", "backends", "tasks")
 )
+_IMPORTED = "_codec_superb_file_"
+"""Beginning of the names that files of the user's have as modules."""
 IDENTITY = 16
 """Hexadecimal digits of a file's SHA-256 in the version of its row."""
 
@@ -270,7 +272,7 @@ def import_file(full: Path) -> ModuleType:
     if not full.is_file():
         raise UnknownPlugin(f"no file {full}: expected path/to/file.py:NAME")
     source = full.read_bytes()
-    key = f"_codec_superb_file_{hashlib.sha256(str(full).encode() + b':' + source).hexdigest()[:16]}"
+    key = f"{_IMPORTED}{hashlib.sha256(str(full).encode() + b':' + source).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
     spec = importlib.util.spec_from_file_location(key, full)
@@ -296,6 +298,11 @@ def import_file(full: Path) -> ModuleType:
             raise
         raise PluginError(f"{full} cannot be imported: {fault(full, error)}; mend it and call again") from error
     return module
+
+
+def imported_files() -> set[Path]:
+    """Return the files that :func:`import_file` has imported into this process."""
+    return {Path(str(module.__file__)) for key, module in list(sys.modules.items()) if key.startswith(_IMPORTED)}
 
 
 def _is_beside(file: Path, module: str) -> bool:

@@ -27,6 +27,7 @@ from codec_superb.applications import catalogue
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.errors import InUse, PipelineError, RunFolderError
+from codec_superb.pipeline.merging import joining
 from codec_superb.pipeline.merging.sets import find_sets, states
 from codec_superb.pipeline.merging.stage import merge
 from codec_superb.pipeline.probing.stage import probe
@@ -137,7 +138,9 @@ def test_a_merged_run_is_that_of_one_machine_bit_for_bit(
         score([out], metrics=["si_sdr", "sdr"], shard=part, executor=pool)
         for codecs, question in zip([out, out / "levels"], asked, strict=True):
             probe([codecs], shard=part, executor=pool, **question)
-    outcomes = merge([runs], executor=pool)
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "IN_WORKERS", 0)
+        outcomes = merge([runs], executor=pool)
     assert [(of.asked, of.done, len(of.failed)) for of in outcomes] == [(CLIPS, CLIPS, 1)] * 4
     for codec in ("levels", "mimi_8cb", "opus_12k", "opus_12k@noise_white_10"):
         assert_same_runs(one / codec / "data", runs / codec / "data")
@@ -267,8 +270,16 @@ def test_what_is_there_already_is_not_overwritten(runs: Path, data: Path, pool: 
     with pytest.raises(RunFolderError, match=r"expected the run of these shards, got one of plain with other settings"):
         merge([runs], executor=pool)
     (run / "run.json").write_bytes(content)
-    for path in (runs / "plain").glob("data.shard-*/journal/resynth.jsonl"):
-        path.write_text(path.read_text().replace('"resynthesis_sha256": "', '"resynthesis_sha256": "0'))
+    of_shards = sorted((runs / "plain").glob("data.shard-*"))
+    for shard in of_shards:
+        journal = shard / "journal" / "resynth.jsonl"
+        journal.write_text(journal.read_text().replace('"resynthesis_sha256": "', '"resynthesis_sha256": "0'))
+    with pytest.raises(RunFolderError, match=r"one resynthesis of 'c.*', got another one in its table than"):
+        merge([runs], out=runs.with_name("another"), executor=pool)
+    for shard in of_shards:
+        rows = pq.read_table(shard / "clips.parquet").to_pandas()
+        rows["resynthesis_sha256"] = "0" + rows["resynthesis_sha256"]
+        rows.to_parquet(shard / "clips.parquet")
     with pytest.raises(RunFolderError, match=r"got other sound of 'c.*': merge into another --out, or replace it with"):
         merge([runs], executor=pool)
     assert (run / "run.json").read_bytes() == content
@@ -329,7 +340,7 @@ def test_shards_and_their_merge_may_be_killed_at_any_moment(tmp_path: Path, pool
             step = {"stage": "resynth", **order, "shard": str(shard)}
             kills += killed(step, moments, 0.3)
             finish(step)
-        step = {"stage": "merge", "out": str(tmp_path / "runs")}
+        step = {"stage": "merge", "out": str(tmp_path / "runs"), "in_workers": 0 if kills % 2 else 20_000}
         kills += killed(step, moments, 0.02)
         finish(step)
     resynthesise([SLOW], [str(data)], out=tmp_path / "one", executor=pool)

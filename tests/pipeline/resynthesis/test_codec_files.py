@@ -21,8 +21,11 @@ from codec_superb.base_codec.errors import (
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.files_read import modules_of, noticing
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.resynthesis.clip import ResynthTask, let_go, prepare_codec, resynthesise_clips
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.resynthesis.tokens import decode_tokens, export_tokens
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("fresh_workers")
@@ -162,6 +165,21 @@ def test_what_is_read_beside_the_file_is_noticed(codec: Path, clips: Path, capsy
     assert "2 done now" in told
     codec.with_name("trained_gain.py").write_text("def gain():\n    return 0.5\n")
     assert "the codec undeclared has changed (trained_gain.py)" in resynth(name, clips, capsys)
+
+
+def test_a_file_that_another_worker_reads_differently_ends_the_run(codec: Path, clips: Path) -> None:
+    """The checkpoint that nobody declared has the hash of the first opening; another one is named with both."""
+    name = f"{codec}:Undeclared"
+    (first,) = prepare_codec((name, "cpu", CodecOptions()))
+    assert set(first.files) >= {"ckpt.npy"}
+    let_go()
+    np.save(codec.with_name("ckpt.npy"), np.float32(0.25))
+    task = ResynthTask(name, "cpu", DatasetSpec(str(clips), "speech", ""), "clips", (), files=first.files)
+    with pytest.raises(
+        PipelineError, match=rf"one file ckpt.npy in all workers, got SHA-256 {first.files['ckpt.npy']}"
+    ):
+        list(resynthesise_clips(task))
+    let_go()
 
 
 @pytest.mark.sample(1, among="torch in other processes")

@@ -145,3 +145,21 @@ def test_reading_beside_a_writer_changes_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     assert list(read_journal(tmp_path / "none.jsonl", dict)) == []
     assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_lines_of_another_journal_are_taken_as_they_are(tmp_path: Path) -> None:
+    """All in one write, of which a kill leaves whole lines; they are found at once and when it is opened again."""
+    clips = ["b", "a/é\n", "b"]
+    with Journal(tmp_path / "one.jsonl", dict) as one:
+        for number, clip in enumerate(clips):
+            one.append({"clip": clip, "number": number})
+        lines = [(["a/é\n", "b"][place], line) for place, line, _ in one.lines(["a/é\n", "b"])]
+    path = tmp_path / "other.jsonl"
+    with Journal(path, dict) as other:
+        assert not other
+        other.append({"clip": "c", "number": 9})
+        other.append_lines(*zip(*lines, strict=True))
+        assert [content["number"] for _, content in other.contents(["a/é\n", "b", "c"])] == [1, 0, 2, 9]
+    path.write_bytes(path.read_bytes()[:-3])
+    with Journal(path, dict) as other:
+        assert [content["number"] for _, content in other.contents(["a/é\n", "b", "c"])] == [1, 0, 9]

@@ -33,6 +33,7 @@ from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.executors import open_executor
 from codec_superb.pipeline.workers.ray import ray_options
+from codec_superb.plugins import import_file
 
 T = TypeVar("T")
 CODEC = f"{HERE}:Unhurried"
@@ -191,7 +192,10 @@ def test_what_comes_of_a_task_is_what_comes_of_it_in_a_process(nodes: RayNodes) 
 @pytest.mark.slow
 @pytest.mark.sample(1, among="what Ray does")
 def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNodes) -> None:
-    """Both packages are named where a machine has another version, of this one or of numpy; no task runs there."""
+    """Both are named where a machine has another version, of this package, numpy or a file; no task runs there.
+
+    All machines of this test read one file: it is changed between what the driver knows of it and the task.
+    """
     other = tmp_path / "codec_superb"
     shutil.copytree(Path(codec_superb.__file__).parent, other, ignore=shutil.ignore_patterns("__pycache__"))
     text = (other / "__init__.py").read_text()
@@ -209,6 +213,22 @@ def test_a_machine_with_another_package_is_refused(tmp_path: Path, nodes: RayNod
             pytest.raises(PipelineError, match=expected),
         ):
             list(pool.stream(squares, [(1,)]))
+    mine = tmp_path / "mine.py"
+    mine.write_text("GAIN = 1\n")
+    import_file(mine)
+
+    def changed() -> Iterator[tuple[int, ...]]:
+        mine.write_text("GAIN = 2\n")
+        yield (1,)
+
+    nodes.add(resources={"third": 1})
+    with (
+        open_executor(f"ray:{nodes.address},resources.third=1", None) as pool,
+        pytest.raises(
+            PipelineError, match=rf"where the command was called {mine} has SHA-256 \w{{64}}, on \S+ \w{{64}}: "
+        ),
+    ):
+        list(pool.stream(squares, changed()))
 
 
 @pytest.mark.slow

@@ -90,8 +90,10 @@ def main(order: dict[str, Any]) -> int:
                 progress=_Announcing(),
             )  # fmt: skip
         elif order["stage"] == "merge":
+            from codec_superb.pipeline.merging import joining
             from codec_superb.pipeline.merging.stage import merge
 
+            joining.IN_WORKERS = order.get("in_workers", joining.IN_WORKERS)
             outcomes = merge([out], workers=workers, progress=_Announcing())
         elif order["stage"] == "embed":
             from support.pipeline.text_encoders import embed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -50,6 +51,19 @@ def without_first(task: tuple[int, ...], index: int) -> tuple[int, ...] | None:
 def thread_limits(_task: str) -> Iterator[tuple[str, ...]]:
     """Tell what limits the numeric libraries."""
     yield tuple(os.environ.get(name, "") for name in SINGLE_THREAD)
+
+
+def page_faults(rounds: int) -> Iterator[int]:
+    """Make three arrays of a megabyte and forget them, again and again; yield the page faults of all but the first."""
+    import numpy as np
+
+    before = 0
+    for number in range(rounds + 1):
+        arrays = [np.ones(250_000, np.float32) for _ in range(3)]
+        del arrays
+        if not number:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    yield resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 _LOADED: list[str] = []
