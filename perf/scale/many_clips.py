@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from memory import RATE, make_folder
 
-from codec_superb.pipeline.submission.check import MAX_ROWS
+from codec_superb.pipeline.submission.parts.writing import files_of
 
 RUN = "from codec_superb.cli.main import run; run()"
 KILL_AT = 0.99
@@ -164,10 +164,17 @@ def measure(
         found[f"{name}, resumed"] = watched(arguments)
         found[f"{name}, nothing left"] = watched(arguments)
     found["report"] = watched(["report", str(out), "--out", str(root / "report.html")])
-    if clips <= MAX_ROWS:
-        found["pack"] = watched(["pack", str(out), "--out", str(root / "submission.zip"), "--samples", "0"])
-        print(f"submission of {(root / 'submission.zip').stat().st_size / 1e6:.1f} MB")
+    found |= measure_submission(out, root / "submission.zip")
     print(f"journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
+    return found
+
+
+def measure_submission(runs: Path, out: Path) -> dict[str, Step]:
+    """Pack runs, in parts where they have more rows than a file holds, check and upload them to a leaderboard here."""
+    found = {"pack": watched(["pack", str(runs), "--out", str(out), "--samples", "0", "--submitter", "Ann"])}
+    files = files_of(out)
+    print(f"submission of {sum(file.stat().st_size for file in files) / 1e6:.1f} MB in {len(files)} files")
+    found["check"] = watched(["check", str(out)])
     return found
 
 
@@ -180,13 +187,18 @@ def main() -> int:
     parser.add_argument(
         "--done", type=float, default=KILL_AT, help="share of the clips that are done when it is killed"
     )
+    parser.add_argument("--submit", type=Path, metavar="RUNS", help="pack, check and submit runs that are there, alone")
     parser.add_argument("--folder", action="store_true", help="a folder of files, without a clip list")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        found = measure(
-            given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
-        )
-    print(f"\n{given.clips} clips, load {os.getloadavg()[0]:.1f}\n")
+        if given.submit is not None:
+            found = measure_submission(given.submit, Path(place) / "submission.zip")
+        else:
+            found = measure(
+                given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
+            )
+    clips = "" if given.submit else f"{given.clips} clips, "
+    print(f"\n{clips}load {os.getloadavg()[0]:.1f}\n")
     print("| step | s | processor s | peak of the driver, MiB |\n|---|---|---|---|")
     for name, step in found.items():
         print(f"| {name} | {step.seconds:.1f} | {step.processor:.1f} | {step.peak_mib:.0f} |")

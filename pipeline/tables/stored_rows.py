@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_RECURRING = frozenset({"dataset", "category", "cluster", "slice", "status", "stage", "error_type"})
+"""Columns of text in which few words stand."""
+
+
 class StoredRows(Sequence[ClipRow]):
     """Rows that follow the contract of a clip table."""
 
@@ -63,6 +67,29 @@ class StoredRows(Sequence[ClipRow]):
         probes = {key for part in every for key in part.probes}
         schema = clip_schema(metrics, probes)
         return cls(pa.concat_tables([_newest(part.table, schema) for part in every]), metrics, probes)
+
+    @classmethod
+    def chained(cls, parts: Iterable[Self]) -> Self:
+        """Return the rows of parts with the same columns, one behind the other; nothing is copied."""
+        import pyarrow as pa
+
+        every = list(parts)
+        return cls(pa.concat_tables([part.table for part in every]), every[0].metrics, every[0].probes)
+
+    def slim(self) -> Self:
+        """Return the rows in half the memory: without messages and hashes of sound, and words that recur as numbers."""
+        import pyarrow as pa
+
+        left_out = {"error", "resynthesis_sha256", *(f"{key}_reason" for key in self.metrics)}
+
+        def column(field: pa.Field) -> Any:
+            if field.name in left_out:
+                return pa.nulls(len(self))
+            found = self.table[field.name]
+            return found.dictionary_encode() if field.name in _RECURRING or field.name.endswith("_status") else found
+
+        names = self.table.column_names
+        return type(self)(pa.table([column(field) for field in self.table.schema], names), self.metrics, self.probes)
 
     def only(self, probes: Collection[str]) -> Self:
         """Return the same rows with these probes alone."""
@@ -117,6 +144,9 @@ class StoredRows(Sequence[ClipRow]):
         """Return the same rows, sorted by clip."""
         import pyarrow.compute as pc
 
+        ids = self.table["clip"]
+        if pc.all(pc.less_equal(ids[:-1], ids[1:])).as_py() is not False:
+            return self
         return self.at(pc.sort_indices(self.table["clip"]))
 
     def number(self, name: str) -> NDArray[np.float64]:
@@ -152,6 +182,10 @@ class StoredRows(Sequence[ClipRow]):
     def at(self, places: Any) -> Self:
         """Return the rows at some places."""
         return type(self)(self.table.take(places), self.metrics, self.probes)
+
+    def between(self, first: int, end: int) -> Self:
+        """Return the rows from one place to before another."""
+        return type(self)(self.table.slice(first, end - first), self.metrics, self.probes)
 
     def _those(self, mask: Any) -> Self:
         import pyarrow.compute as pc
