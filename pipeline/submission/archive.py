@@ -150,9 +150,9 @@ def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, part: bool) -> 
     parts, size = [], 0
     with archive.open(entry) as member:
         # the sizes in a directory may lie: what comes out is counted
-        while part := member.read(_CHUNK):
-            size += len(part)
+        while piece := member.read(_CHUNK):
+            size += len(piece)
             if size > limit:
                 raise SubmissionError(f"{entry.filename}: expected at most {limit} bytes unpacked")
-            parts.append(part)
+            parts.append(piece)
     return b"".join(parts)

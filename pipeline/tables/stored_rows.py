@@ -6,6 +6,7 @@ They are a sequence of rows, made as they are asked for and forgotten; what sums
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain
 from operator import eq
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, overload
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.pipeline.tables.clip_columns import in_row_groups, is_admitted
-from codec_superb.pipeline.tables.clips import FIXED, ROW_GROUP, ClipTable, clip_schema, table_of, write_blocks
+from codec_superb.pipeline.tables.clips import FIXED, ROW_GROUP, ClipTable, clip_schema, table_of, table_writer
 from codec_superb.pipeline.tables.columns import from_columns
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 
@@ -174,10 +175,19 @@ class StoredRows(Sequence[ClipRow]):
                 table = table.set_column(place, table.schema.field(place), texts)
         return type(self)(table, self.metrics, self.probes)
 
-    def write(self, out: BinaryIO, *, compression: Literal["none", "zstd"] = "none") -> int:
+    def write(self, out: BinaryIO, *, compression: Literal["none", "zstd"] = "none") -> None:
         """Write a clip table, the bytes that :func:`~codec_superb.pipeline.tables.clips.write_table` writes."""
-        blocks = in_row_groups([self.table])
-        return write_blocks(out, blocks, clip_schema(self.metrics, self.probes), compression=compression)
+        with self.writer(out, compression=compression) as writer:
+            self.write_into(writer)
+
+    def writer(self, out: BinaryIO, *, compression: Literal["none", "zstd"]) -> AbstractContextManager[Any]:
+        """Open a clip table for these rows, and for others with the same columns."""
+        return table_writer(out, clip_schema(self.metrics, self.probes), compression=compression)
+
+    def write_into(self, writer: Any) -> None:
+        """Write the rows into an open table."""
+        for block in in_row_groups([self.table]):
+            writer.write_table(block, row_group_size=ROW_GROUP)
 
     def at(self, places: Any) -> Self:
         """Return the rows at some places."""
