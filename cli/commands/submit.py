@@ -39,7 +39,8 @@ def command(
 ) -> None:
     """Check files here, then send them to a leaderboard; exit 3 when one is refused, 2 when it cannot be sent.
 
-    Parts that lie beside a file are sent before it, and after a failure only those that the leaderboard lacks. A file that was sent before is recognised: sending again after a failure is safe. One that was withdrawn is
+    Parts that lie beside a file are sent before it, and after a failure only those that the leaderboard lacks. A file
+    that was sent before is recognised: sending again after a failure is safe. One that was withdrawn is
     refused. With --withdraw a submission is taken back: its file and its history stay.
     """
     if bool(files) == bool(withdraw) or (reason and not withdraw):

@@ -129,9 +129,10 @@ def test_blocks_beyond_the_limit(tmp_path: Path) -> None:
 
 def test_a_document_beyond_the_limit(tmp_path: Path) -> None:
     """A document of 32 MiB and a byte is not read, though the file is long enough to hold it."""
-    with sparse(tmp_path, DOCUMENT_LIMIT + 100, struct.pack(">Q", DOCUMENT_LIMIT + 1)) as file:
-        with pytest.raises(InvalidOutcome, match=f"at most {DOCUMENT_LIMIT} bytes .* got {DOCUMENT_LIMIT + 1}"):
-            read_outcome(file)
+    told = f"at most {DOCUMENT_LIMIT} bytes .* got {DOCUMENT_LIMIT + 1}"
+    tail = struct.pack(">Q", DOCUMENT_LIMIT + 1)
+    with sparse(tmp_path, DOCUMENT_LIMIT + 100, tail) as file, pytest.raises(InvalidOutcome, match=told):
+        read_outcome(file)
 
 
 @pytest.mark.parametrize("beyond", [1, 1000, 2**63])
