@@ -360,10 +360,11 @@ class TestParts:
         """What the server has of it is not sent again; then it is one submission, as a file is."""
         server, token = leaderboard
         monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
-        data, parts = in_parts(tmp_path / "run", "parts_16k", rows=3)
+        _, parts = in_parts(tmp_path / "run", "parts_16k", rows=3)
         file = tmp_path / "run" / "parts_16k.zip"
         killed = subprocess.run([sys.executable, "-c", DIES, str(file), server], check=False)
         assert killed.returncode == -signal.SIGKILL
+        capfd.readouterr()
         assert call(["submit", str(file), "--server", server]) == 0
         told = capfd.readouterr()
         assert f"2 of {len(parts)} parts were sent before" in told.err
