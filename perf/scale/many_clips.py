@@ -1,9 +1,10 @@
 """Many clips on one machine: ``python perf/scale/many_clips.py --clips 100000``.
 
 Clips of a tenth of a second go through the cheapest codec (G.711) and one cheap metric. Each stage is killed when 99 %
-of its clips are in the journal, and resumed; then the run is reported and packed. For each step: seconds of the clock,
-processor seconds with the workers, and the peak memory of the process that drives them (VmHWM). The clips are listed in
-a Parquet table, as those of prepared datasets of more than 100,000 are; ``--folder`` opens the folder of files instead.
+of its clips are in the journal, and resumed; then the run is reported, packed and checked. For each step: seconds of
+the clock, processor seconds with the workers, and the peak memory of the process that drives them (VmHWM). The clips
+are listed in a Parquet table, as those of prepared datasets of more than 100,000 are; ``--folder`` opens the folder of
+files instead.
 
 ``--same`` takes one sound for all clips and kills each stage after its first rows; 99 % (``--done``) of the clips then
 get the row and the file of the first one, which is what they would have got. So the driver meets a million clips
@@ -164,18 +165,20 @@ def measure(
         found[f"{name}, resumed"] = watched(arguments)
         found[f"{name}, nothing left"] = watched(arguments)
     found["report"] = watched(["report", str(out), "--out", str(root / "report.html")])
-    found |= measure_submission(out, root / "submission.zip")
+    found["pack"] = watched(["pack", str(out), "--out", str(root / "submission.zip"), "--samples", "0"])
+    files = files_of(root / "submission.zip")
+    print(f"submission of {sum(file.stat().st_size for file in files) / 1e6:.1f} MB in {len(files)} files")
+    found["check"] = watched(["check", str(files[0])])
     print(f"journals of {sum(f.stat().st_size for f in journal.iterdir()) / 1e6:.1f} MB")
     return found
 
 
-def measure_submission(runs: Path, out: Path) -> dict[str, Step]:
-    """Pack runs, in parts where they have more rows than a file holds, check and upload them to a leaderboard here."""
-    found = {"pack": watched(["pack", str(runs), "--out", str(out), "--samples", "0", "--submitter", "Ann"])}
-    files = files_of(out)
-    print(f"submission of {sum(file.stat().st_size for file in files) / 1e6:.1f} MB in {len(files)} files")
-    found["check"] = watched(["check", str(out)])
-    return found
+def print_steps(found: dict[str, Step]) -> None:
+    """Print a table of steps."""
+    print(f"\nload {os.getloadavg()[0]:.1f}\n")
+    print("| step | s | processor s | peak, MiB |\n|---|---|---|---|")
+    for name, step in found.items():
+        print(f"| {name} | {step.seconds:.1f} | {step.processor:.1f} | {step.peak_mib:.0f} |")
 
 
 def main() -> int:
@@ -187,21 +190,14 @@ def main() -> int:
     parser.add_argument(
         "--done", type=float, default=KILL_AT, help="share of the clips that are done when it is killed"
     )
-    parser.add_argument("--submit", type=Path, metavar="RUNS", help="pack, check and submit runs that are there, alone")
     parser.add_argument("--folder", action="store_true", help="a folder of files, without a clip list")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        if given.submit is not None:
-            found = measure_submission(given.submit, Path(place) / "submission.zip")
-        else:
-            found = measure(
-                given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
-            )
-    clips = "" if given.submit else f"{given.clips} clips, "
-    print(f"\n{clips}load {os.getloadavg()[0]:.1f}\n")
-    print("| step | s | processor s | peak of the driver, MiB |\n|---|---|---|---|")
-    for name, step in found.items():
-        print(f"| {name} | {step.seconds:.1f} | {step.processor:.1f} | {step.peak_mib:.0f} |")
+        found = measure(
+            given.clips, given.workers, Path(place), same=given.same, done_at=given.done, as_folder=given.folder
+        )
+    print(f"\n{given.clips} clips")
+    print_steps(found)
     return 0
 
 

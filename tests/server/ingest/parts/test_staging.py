@@ -72,6 +72,8 @@ def test_parts_become_what_one_file_becomes(service: Service, tmp_path: Path) ->
         (tmp_path / f"down.part-000{number}-of-0003.zip").write_bytes(answer.content)
     assert check(file).ok
     assert service.client.get(f"{UPLOADS}/{found['id']}/parts/4").status_code == 404
+    page = service.client.get(f"/submissions/{found['id']}").text
+    assert all(sha256 in page and f"/parts/{number}" in page for number, sha256 in enumerate(parts, start=1))
     rows = service.client.get(f"{UPLOADS}/{found['id']}/clips").json()
     assert rows == service.client.get(f"{UPLOADS}/{one['id']}/clips").json() | {"submission": found["id"]}
 
