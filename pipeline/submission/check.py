@@ -202,6 +202,7 @@ def _read_rows(
         how.each(submission, rows)
         # what is computed of probes reads whole rows
         kept.append(rows.slim() if how.slim and not rows.probes else rows)
+        del rows  # before the next are read
     return StoredRows.chained(kept)
 
 

@@ -90,7 +90,9 @@ class StoredRows(Sequence[ClipRow]):
             return found.dictionary_encode() if field.name in _RECURRING or field.name.endswith("_status") else found
 
         names = self.table.column_names
-        return type(self)(pa.table([column(field) for field in self.table.schema], names), self.metrics, self.probes)
+        table = pa.table([column(field) for field in self.table.schema], names)
+        # a table that was read has a chunk for every 256 rows
+        return type(self)(table.combine_chunks(), self.metrics, self.probes)
 
     def only(self, probes: Collection[str]) -> Self:
         """Return the same rows with these probes alone."""

@@ -84,9 +84,9 @@ def _write(archive: zipfile.ZipFile, engine: Engine, settings: Settings) -> Back
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
         tables = {table.name: _add_table(archive, connection, table.name) for table in KEPT}
-        files = select(Submission.file_sha256, Submission.file_size)
+        sent = select(Submission.file_sha256, Submission.file_size)
         parts = select(SubmissionPart.sha256, SubmissionPart.size)
-        wanted = connection.execute(files.union(parts).order_by("file_sha256")).all()
+        wanted = connection.execute(sent.union(parts).order_by("file_sha256")).all()
     # after the tables: a file is there before its row and is never removed
     files = _add_files(archive, settings, [(sha256, size) for sha256, size in wanted])
     manifest = BackupManifest(

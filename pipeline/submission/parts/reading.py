@@ -112,9 +112,9 @@ def _part(submission: Submission, file: Path | BinaryIO, index: int, limits: Lim
     if part.sha256 != sha256:
         raise SubmissionError(f"expected the file with the SHA-256 {part.sha256[:16]}…, got {sha256[:16]}…")
     members = read_archive(file, file_limit=limits.file, part=True)
-    head = submission.head(index + 1, len(submission.parts))
-    for name, want in head.model_dump().items():
-        expected[f"{PART_NAME}: {name}"] = (want, _head(members[PART_NAME]).model_dump()[name])
+    head = _head(members[PART_NAME])
+    for name, want in submission.head(index + 1, len(submission.parts)):
+        expected[f"{PART_NAME}: {name}"] = (want, getattr(head, name))
     data = members.pop(CLIPS_NAME)
     rows = _read(data, CLIPS_NAME, min(MAX_ROWS, part.rows))
     expected["rows"] = (part.rows, len(rows))

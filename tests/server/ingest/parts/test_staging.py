@@ -15,9 +15,10 @@ from support.pipeline.submissions import rewrite
 from support.server.ingest import UPLOADS, ZIP, Service, drawn, in_parts, running
 
 from codec_superb.pipeline.submission.check import check
-from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
+from codec_superb.pipeline.submission.schema import MOST_PARTS, SUBMISSION_NAME
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import Result, StagedPart, Submission, now
+from codec_superb.server.ingest import fork_server
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import STAGED_FOR, remove_orphans, submission_path
 
@@ -136,6 +137,11 @@ def test_a_part_that_is_none_has_the_whole_refused(service: Service, tmp_path: P
     assert put(service, hashlib.sha256(other).hexdigest(), other).status_code == 201
     (problem,) = service.problems(edited)
     assert "part 2 of 3: expected part.json, clips.parquet, got 'submission.json'" in problem["got"]
+
+
+def test_a_check_takes_as_many_parts_as_a_submission_may_have() -> None:
+    """The program that forks imports nothing of the package: its number is the same."""
+    assert fork_server.MOST_PARTS == MOST_PARTS
 
 
 def test_an_account_fills_no_disk(tmp_path: Path, migrated_sqlite: Path) -> None:
