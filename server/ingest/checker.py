@@ -142,7 +142,7 @@ class Checker:
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 
-    def _raise_for_exit_status(self, status: int | None, parts: int) -> None:
+    def _raise_for_exit_status(self, status: int | None, parts: int = 0) -> None:
         """Raise Refused for a child that did not end by itself."""
         if status == 0:
             return
