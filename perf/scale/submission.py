@@ -39,10 +39,10 @@ def measure_upload(out: Path, folder: Path, *datasets: str) -> dict[str, Step]:
     """Submit a file to a leaderboard of its own."""
     os.environ["CODEC_SUPERB_SERVER_STORAGE"] = str(folder)
     folder.mkdir()
-    for name in datasets:
-        run("admin", "datasets", "add", name)
-    os.environ["CODEC_SUPERB_TOKEN"] = run("admin", "tokens", "create", "ann").split()[-1]
-    with served() as (address, peaks):
+    with served() as (address, peaks):  # which makes the database
+        for name in datasets:
+            run("admin", "datasets", "add", name)
+        os.environ["CODEC_SUPERB_TOKEN"] = run("admin", "token", "create", "ann").split()[-1]
         sent = watched(["submit", str(out), "--server", address])
     return {"submit, client": sent} | {f"submit, {name}": step for name, step in peaks.items()}
 
