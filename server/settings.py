@@ -51,8 +51,10 @@ class Settings(BaseSettings):
     """Accept uploads without a token into the moderation queue."""
     upload_limit: int = Field(default=100 * MEGABYTE, ge=1)
     """Bytes of a submission file."""
+    staged_limit: int = Field(default=2_000 * MEGABYTE, ge=0)
+    """Bytes of parts that one account may have here that no submission has named yet, which bounds a whole; 0: none."""
     check_seconds: float = Field(default=120.0, gt=0, le=86_400)
-    """Time a worker process may take to check one submission before it is killed."""
+    """Time a worker process may take to check one submission before it is killed; each part adds a tenth."""
     check_memory: int = Field(default=2_000 * MEGABYTE, ge=100 * MEGABYTE)
     """Bytes of address space a worker process may use."""
     check_workers: int = Field(default=1, ge=0)

@@ -25,8 +25,11 @@ def command(
     from codec_superb.data_manifests.objects.store_path import place_of, readable
     from codec_superb.pipeline.submission.check import check
     from codec_superb.pipeline.submission.known_datasets import prepared_dataset
+    from codec_superb.pipeline.submission.parts.reading import beside
 
-    reports = {place: check(readable(place), known=prepared_dataset) for place in map(place_of, files)}
+    reports = {
+        place: check(readable(place), known=prepared_dataset, parts=beside(place)) for place in map(place_of, files)
+    }
     if as_json:
         print_json([{"file": str(file), **report.model_dump(mode="json")} for file, report in reports.items()])
     else:

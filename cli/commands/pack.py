@@ -9,6 +9,7 @@ import typer
 
 from codec_superb.cli.console import note, print_json
 from codec_superb.cli.options import DEFAULT_SAMPLES, JsonOption, ReadRunsArgument, plain_path
+from codec_superb.web.text import count
 
 
 def command(
@@ -24,6 +25,7 @@ def command(
 ) -> None:
     """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`.
 
+    Of more than 200,000 clips, or 100 MB, the rows lie in parts beside it, FILE.part-0001-of-0007.zip and so on.
     With --submitter it is for a public board, for which the codec's card must state everything.
     """
     if contact and not submitter:
@@ -32,6 +34,7 @@ def command(
     from codec_superb.pipeline.runs.folder import find_results
     from codec_superb.pipeline.runs.info import is_imported
     from codec_superb.pipeline.submission.pack import pack
+    from codec_superb.pipeline.submission.parts.writing import files_of
     from codec_superb.pipeline.submission.schema import Submitter
     from codec_superb.pipeline.submission.statements import unstated
 
@@ -39,7 +42,13 @@ def command(
     who = Submitter(name=submitter, contact=contact) if submitter else None
     written = pack(folders, out, submitter=who, samples=samples, card=card, public=who is not None)
     if as_json:
-        print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
+        print_json(
+            {
+                "file": str(written),
+                "parts": [str(part) for part in files_of(written)[1:]],
+                "runs": [str(folder.path) for folder in folders],
+            }
+        )
     else:
         info = folders[0].info()
         custom = ", as custom: shown, never ranked" if info.dataset.location else ""
@@ -48,4 +57,6 @@ def command(
             note(
                 f"not for a public board yet: the card does not state {', '.join(missing)}; see --submitter and --card"
             )
-        note(f"packed {len(folders)} run{'s' * (len(folders) != 1)} into {plain_path(written)}{custom}")
+        parts = len(files_of(written)) - 1
+        beside = f" and {count(parts, 'part')} beside it" if parts else ""
+        note(f"packed {count(len(folders), 'run')} into {plain_path(written)}{beside}{custom}")

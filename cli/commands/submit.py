@@ -39,7 +39,8 @@ def command(
 ) -> None:
     """Check files here, then send them to a leaderboard; exit 3 when one is refused, 2 when it cannot be sent.
 
-    A file that was sent before is recognised: sending again after a failure is safe. One that was withdrawn is
+    Parts that lie beside a file are sent before it, and after a failure only those that the leaderboard lacks. A file
+    that was sent before is recognised: sending again after a failure is safe. One that was withdrawn is
     refused. With --withdraw a submission is taken back: its file and its history stay.
     """
     if bool(files) == bool(withdraw) or (reason and not withdraw):
@@ -75,13 +76,13 @@ def _sent(files: list[Path], server: str, token: str | None) -> tuple[list[dict[
     outcomes: list[dict[str, Any]] = []
     code = 0
     for file in files:
-        report = _checked(file)
+        report, parts = _checked(file)
         if not report.ok:
             outcomes.append(_refused_here(file, report))
             code = max(code, FAULTS)
             continue
         try:
-            sent = send(file, server, token, say=note)
+            sent = send(file, server, token, parts=parts, say=note)
         except ServerUnreachable as error:
             outcomes.append({"file": str(file), "accepted": False, "error": str(error), "problems": []})
             code = CANNOT
@@ -111,13 +112,17 @@ def _is_local(server: str) -> bool:
     return urlsplit(server).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
-def _checked(file: Path) -> CheckReport:
-    """Check as the leaderboard does, except for datasets that only the leaderboard knows."""
+def _checked(file: Path) -> tuple[CheckReport, dict[str, Path]]:
+    """Check as the leaderboard does, except for datasets that only the leaderboard knows; also return its parts."""
     from codec_superb.pipeline.submission.admission import check_admission
     from codec_superb.pipeline.submission.check import check_and_open
     from codec_superb.pipeline.submission.known_datasets import prepared_dataset
+    from codec_superb.pipeline.submission.parts.reading import part_name
 
-    return check_and_open(file, known=prepared_dataset, more=[check_admission])[0]
+    report, opened = check_and_open(file, known=prepared_dataset, more=[check_admission], slim=True)
+    named = opened.submission.parts if opened is not None else ()
+    places = (file.with_name(part_name(file.name, number, len(named))) for number in range(1, len(named) + 1))
+    return report, {part.sha256: place for part, place in zip(named, places, strict=True)}
 
 
 def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:

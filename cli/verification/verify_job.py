@@ -54,7 +54,10 @@ def _statement(context: Context, job: VerificationJob, place: Path) -> Statement
         TerminalProgress() as progress,
         Executor(context.workers, timeout=CLIP_SECONDS) as pool,
     ):
-        return verify(file, asked, Rerun(place, device=context.device), pool=pool, progress=progress)
+        return verify(
+            file, asked, Rerun(place, device=context.device), pool=pool, progress=progress,
+            parts=lambda named, index: submission_path(context.settings, named[index].sha256),
+        )  # fmt: skip
 
 
 def _store(context: Context, job: VerificationJob, statement: Statement) -> None:

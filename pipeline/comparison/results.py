@@ -20,6 +20,7 @@ from codec_superb.pipeline.errors import PipelineError, RunFolderError, Submissi
 from codec_superb.pipeline.runs.folder import open_run
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, is_imported, titled
 from codec_superb.pipeline.submission.check import check_and_open
+from codec_superb.pipeline.submission.parts.reading import beside
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows
@@ -127,7 +128,7 @@ def _from_run(path: Place) -> Results:
 
 def _from_submission(path: Place) -> Results:
     # a file from elsewhere: nothing of it is shown before every number was recomputed
-    report, opened = check_and_open(readable(path))
+    report, opened = check_and_open(readable(path), parts=beside(path))
     if opened is None or not report.ok:
         first = report.problems[0]
         others = len(report.problems) + report.more - 1

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SAMPLES, SUBMISSION_NAME, VECTORS_NAME
+from codec_superb.pipeline.submission.schema import (
+    CLIPS_NAME,
+    PAIRS_NAME,
+    PART_NAME,
+    SAMPLES,
+    SUBMISSION_NAME,
+    VECTORS_NAME,
+)
 
 FILE_LIMIT = 100_000_000
 """Bytes of the zip, unless the caller gives another limit."""
@@ -22,6 +29,8 @@ LIMITS: Mapping[str, int] = {
     PAIRS_NAME: 128 << 20,
     VECTORS_NAME: 128 << 20,
 }
+PART_LIMITS: Mapping[str, int] = {PART_NAME: 1 << 16, CLIPS_NAME: LIMITS[CLIPS_NAME]}
+"""The same of a file that holds some of the rows."""
 SAMPLE_LIMIT = 1 << 20
 """Bytes of a member, unpacked."""
 RATIO_LIMIT = 200
@@ -53,8 +62,8 @@ def write_archive(out: BinaryIO, members: Mapping[str, bytes]) -> None:
             archive.writestr(entry, members[name], method, 9)
 
 
-def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict[str, bytes]:
-    """Unpack a submission into memory; nothing is ever written to a path that the zip names.
+def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT, part: bool = False) -> dict[str, bytes]:
+    """Unpack a submission, or a ``part`` of one, into memory; nothing is ever written to a path that the zip names.
 
     Raises SubmissionError for anything that :func:`write_archive` would not have written: names outside the list,
     twice, absolute or with ``..``, links, encryption, other compression, sizes or ratios beyond the limits, damage.
@@ -62,16 +71,16 @@ def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict
     if isinstance(file, Path):
         try:
             with file.open("rb") as opened:
-                return read_archive(opened, file_limit=file_limit)
+                return read_archive(opened, file_limit=file_limit, part=part)
         except OSError as error:
             raise SubmissionError(f"cannot read {file}: {error.strerror}") from error
     # before zipfile opens it: that reads a directory of any length into memory
     _check_directory(file, file_limit)
     try:
         with zipfile.ZipFile(file) as archive:
-            _check_entries(archive.infolist())
+            _check_entries(archive.infolist(), part=part)
             _check_room(archive.infolist(), file.seek(0, 2))
-            return {entry.filename: _unpack(archive, entry) for entry in archive.infolist()}
+            return {entry.filename: _unpack(archive, entry, part=part) for entry in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
         raise SubmissionError(f"expected an undamaged zip: {error}") from error
 
@@ -94,12 +103,12 @@ def _check_directory(file: BinaryIO, file_limit: int) -> None:
     file.seek(0)
 
 
-def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
+def _check_entries(entries: list[zipfile.ZipInfo], *, part: bool) -> None:
     names = [entry.filename for entry in entries]
     for entry in entries:
-        name, limit = entry.filename, _limit(entry.filename)
+        name, limit = entry.filename, _limit(entry.filename, part=part)
         if limit is None:
-            known = f"{SUBMISSION_NAME}, {CLIPS_NAME}, {PAIRS_NAME}, {VECTORS_NAME} and samples/NN-….ogg"
+            known = ", ".join(PART_LIMITS if part else (*LIMITS, "samples/NN-….ogg"))
             raise SubmissionError(f"expected {known}, got {name[:80]!r}")
         if names.count(name) > 1:
             raise SubmissionError(f"expected each member once, got {name!r} {names.count(name)} times")
@@ -115,9 +124,10 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
         if entry.file_size > _CHUNK and entry.file_size > RATIO_LIMIT * entry.compress_size:
             ratio = entry.file_size / max(entry.compress_size, 1)
             raise SubmissionError(f"{name}: expected a compression ratio of at most {RATIO_LIMIT}, got {ratio:.0f}")
-    missing = {SUBMISSION_NAME, CLIPS_NAME} - set(names)
+    # where the rows lie in parts, the document says so
+    missing = (set(PART_LIMITS) if part else {SUBMISSION_NAME}) - set(names)
     if missing:
-        raise SubmissionError(f"expected the members {SUBMISSION_NAME} and {CLIPS_NAME}, missing {sorted(missing)}")
+        raise SubmissionError(f"expected the members of a submission, missing {sorted(missing)}")
 
 
 def _check_room(entries: list[zipfile.ZipInfo], size: int) -> None:
@@ -127,20 +137,22 @@ def _check_room(entries: list[zipfile.ZipInfo], size: int) -> None:
         raise SubmissionError(f"expected a zip of members and nothing else, got {spare} bytes beside them")
 
 
-def _limit(name: str) -> int | None:
+def _limit(name: str, *, part: bool) -> int | None:
     """Largest size of a member; None for a name that is not allowed."""
+    if part:
+        return PART_LIMITS.get(name)
     return SAMPLE_LIMIT if _SAMPLE_NAME.fullmatch(name) else LIMITS.get(name)
 
 
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, *, part: bool) -> bytes:
     """Read a member with its limit applied to the unpacked bytes, because declared sizes may be wrong."""
-    limit = _limit(entry.filename) or 0
+    limit = _limit(entry.filename, part=part) or 0
     parts, size = [], 0
     with archive.open(entry) as member:
         # the sizes in a directory may lie: what comes out is counted
-        while part := member.read(_CHUNK):
-            size += len(part)
+        while piece := member.read(_CHUNK):
+            size += len(piece)
             if size > limit:
                 raise SubmissionError(f"{entry.filename}: expected at most {limit} bytes unpacked")
-            parts.append(part)
+            parts.append(piece)
     return b"".join(parts)

@@ -33,6 +33,15 @@ from codec_superb.pipeline.submission.doubts import check_doubts
 from codec_superb.pipeline.submission.facts.check_facts import check_facts
 from codec_superb.pipeline.submission.facts.clips import Known
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
+from codec_superb.pipeline.submission.parts.reading import (
+    MAX_ROWS,
+    MOST_ROWS,
+    Limits,
+    PartSource,
+    beside,
+    nowhere,
+    tables,
+)
 from codec_superb.pipeline.submission.samples import is_ogg_opus
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
@@ -40,16 +49,15 @@ from codec_superb.pipeline.submission.schema import (
     SUBMISSION_NAME,
     VECTORS_NAME,
     Submission,
+    clips_digest,
     format_of,
 )
 from codec_superb.pipeline.tables import strict_json
-from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.pairs import MAX_PAIRS, read_pairs
 from codec_superb.pipeline.tables.rows import KeptRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows
 from codec_superb.pipeline.tables.vectors import read_vectors
 
-MAX_ROWS = 200_000
 _PACK = "pack the runs again with this version"
 
 
@@ -59,7 +67,9 @@ class OpenedSubmission:
 
     submission: Submission
     rows: StoredRows
+    """Of all files; :meth:`~codec_superb.pipeline.tables.stored_rows.StoredRows.slim` where they were asked for so."""
     members: Mapping[str, bytes]
+    """Of the file that describes it."""
     aggregates: Aggregates | None = None
     """Computed from the rows while they were checked; None where that was not possible."""
     pairs: tuple[KeptRow, ...] = ()
@@ -68,30 +78,38 @@ class OpenedSubmission:
 
 Further = Callable[[OpenedSubmission, Findings], None]
 """A check beyond those of every submission."""
+Each = Callable[[Submission, StoredRows], None]
+"""Is handed the rows of each file."""
 
 
-def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
+def check(file: Path | BinaryIO, *, known: Known | None = None, parts: PartSource | None = None) -> CheckReport:
     """Check a submission; problems are in the report, never raised.
 
     ``known`` is asked about each named dataset (:mod:`codec_superb.pipeline.submission.known_datasets` knows what is
-    prepared on this machine). SubmissionError only for a path that is no file.
+    prepared on this machine). ``parts`` as in :func:`check_and_open`. SubmissionError only for a path that is no file.
     """
-    return check_and_open(file, known=known)[0]
+    return check_and_open(file, known=known, parts=parts, slim=True)[0]
 
 
 def check_and_open(
-    file: Path | BinaryIO, *, known: Known | None = None, file_limit: int = FILE_LIMIT, more: Sequence[Further] = ()
-) -> tuple[CheckReport, OpenedSubmission | None]:
+    file: Path | BinaryIO, *, known: Known | None = None, file_limit: int = FILE_LIMIT, more: Sequence[Further] = (),
+    parts: PartSource | None = None, each: Each | None = None, slim: bool = False,
+) -> tuple[CheckReport, OpenedSubmission | None]:  # fmt: skip
     """Check a submission and return its contents; None when it could not be read.
 
-    ``file_limit`` is in bytes; ``more`` are further checks of what could be read.
+    ``file_limit`` is in bytes, of each file; ``more`` are further checks of what could be read. Rows that lie in parts
+    are read from ``parts``, by default from the files beside it, one at a time, and handed to ``each``. With ``slim``
+    what is returned of them has what numbers follow from, which is half of it.
     """
-    if isinstance(file, Path) and not file.is_file():
-        raise SubmissionError(f"expected a submission file at {file}, found none")
+    if isinstance(file, Path):
+        if not file.is_file():
+            raise SubmissionError(f"expected a submission file at {file}, found none")
+        parts = parts or beside(file)
     findings = Findings()
     known = known or _nothing
+    reading = _Reading(known, parts or nowhere, file_limit, each or _nobody, slim=slim)
     with ExitStack() as tasks:
-        opened = _open(file, findings, file_limit, known, tasks)
+        opened = _open(file, findings, reading, tasks)
         if opened is not None:
             opened = replace(opened, aggregates=_check_contents(opened, known, findings))
             for further in more:
@@ -112,16 +130,29 @@ def _nothing(_name: str) -> None:
     """Know no dataset."""
 
 
-def _open(
-    file: Path | BinaryIO, findings: Findings, file_limit: int, known: Known, tasks: ExitStack
-) -> OpenedSubmission | None:
+def _nobody(_submission: Submission, _rows: StoredRows) -> None:
+    """Take no rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a submission is read."""
+
+    known: Known
+    parts: PartSource
+    file_limit: int
+    each: Each
+    slim: bool
+
+
+def _open(file: Path | BinaryIO, findings: Findings, how: _Reading, tasks: ExitStack) -> OpenedSubmission | None:
     """Read the zip, the document and the rows; None after noting why one of them cannot be read.
 
     The tasks that the file defines stand in the table of probes until ``tasks`` is closed.
     """
     where = "zip"
     try:
-        members = read_archive(file, file_limit=file_limit)
+        members = read_archive(file, file_limit=how.file_limit)
         where = SUBMISSION_NAME
         # before pydantic, which takes NaN and, of repeated names, the last
         strict_json.loads(members[SUBMISSION_NAME])
@@ -130,17 +161,9 @@ def _open(
             return None
         tasks.enter_context(standing(info for dataset in submission.datasets for info in dataset.probes))
         where = CLIPS_NAME
-        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=_most_rows(submission, known))
-        if set(table.metrics) != set(submission.metrics):
-            expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
-            findings.add(where, expected, list(table.metrics), _PACK)
+        rows = _read_rows(submission, members, how, findings)
+        if rows is None:
             return None
-        declared = {info.probe for dataset in submission.datasets for info in dataset.probes}
-        if set(table.probes) != declared:
-            expected = f"columns for {sorted(declared)}, the probes of {SUBMISSION_NAME}"
-            findings.add(where, expected, list(table.probes), _PACK)
-            return None
-        rows = StoredRows.read(table)
         where = PAIRS_NAME
         pairs: list[KeptRow] = []
         if PAIRS_NAME in members:
@@ -158,13 +181,39 @@ def _open(
     return None
 
 
+def _read_rows(
+    submission: Submission, members: Mapping[str, bytes], how: _Reading, findings: Findings
+) -> StoredRows | None:
+    """Read and check the rows of each file by themselves; None after noting that they have other columns."""
+    declared = {info.probe for dataset in submission.datasets for info in dataset.probes}
+    kept: list[StoredRows] = []
+    for rows in tables(
+        submission, members, how.parts, Limits(how.file_limit, _most_rows(submission, how.known)), findings
+    ):
+        for kind, expected, got in (
+            ("metrics", set(submission.metrics), rows.metrics),
+            ("probes", declared, rows.probes),
+        ):
+            if set(got) != expected:
+                wanted = f"columns for {sorted(expected)}, the {kind} of {SUBMISSION_NAME}"
+                findings.add(CLIPS_NAME, wanted, list(got), _PACK)
+                return None
+        check_rows(rows, submission, findings)
+        how.each(submission, rows)
+        # what is computed of probes reads whole rows
+        kept.append(rows.slim() if how.slim and not rows.probes else rows)
+        del rows  # before the next are read
+    return StoredRows.chained(kept)
+
+
 def _most_rows(submission: Submission, known: Known) -> int:
     """More rows than the datasets have clips are refused unread: reading is what costs."""
+    most = MAX_ROWS if any(dataset.probes for dataset in submission.datasets) else MOST_ROWS
     here = [known(name) for name in {dataset.name for dataset in submission.datasets}]
     if submission.kind == "custom" or None in here:
-        return MAX_ROWS
+        return most
     # a run cannot have more rows than its dataset has clips: a bomb of rows is refused by the footer
-    return min(MAX_ROWS, sum(len(dataset.clips) for dataset in here if dataset is not None))
+    return min(most, sum(len(dataset.clips) for dataset in here if dataset is not None))
 
 
 def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
@@ -172,7 +221,6 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     _check_hashes(opened, findings)
     _check_condition(submission, findings)
     check_metrics(submission, findings)
-    check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
     check_card(submission, rows, findings)
     check_probes(rows, submission, findings, opened.pairs)
@@ -198,7 +246,7 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
     submission = opened.submission
     found = {name: hashlib.sha256(data).hexdigest() for name, data in opened.members.items()}
     expected = {
-        "clips_sha256": (found[CLIPS_NAME], submission.clips_sha256),
+        "clips_sha256": (found.get(CLIPS_NAME) or clips_digest(submission.parts), submission.clips_sha256),
         "pairs_sha256": (found.get(PAIRS_NAME), submission.pairs_sha256),
         "vectors_sha256": (found.get(VECTORS_NAME), submission.vectors_sha256),
         "format": (format_of(opened.members), submission.format),

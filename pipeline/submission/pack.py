@@ -28,10 +28,12 @@ from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.runs.folder import AnyRun, Run, open_run
 from codec_superb.pipeline.runs.info import Provenance, RunInfo, is_imported, spec_hash
-from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.pipeline.submission.archive import FILE_LIMIT, write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
 from codec_superb.pipeline.submission.listening import PackedSample, choose_samples
+from codec_superb.pipeline.submission.parts.reading import MAX_ROWS, PartSource
+from codec_superb.pipeline.submission.parts.writing import in_order, remove_others, written_parts
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     PAIRS_NAME,
@@ -41,6 +43,7 @@ from codec_superb.pipeline.submission.schema import (
     Submission,
     SubmittedDataset,
     Submitter,
+    clips_digest,
     format_of,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
@@ -73,8 +76,13 @@ def pack(
     any_licence: bool = False,
     card: Path | None = None,
     public: bool = False,
+    most_rows: int = MAX_ROWS,
 ) -> Path:
     """Write the submission of one codec's runs, a dataset each, to ``out`` and return it.
+
+    Of more than ``most_rows`` rows, or more than :data:`~codec_superb.pipeline.submission.archive.FILE_LIMIT` bytes,
+    the rows lie in parts beside it (:func:`~codec_superb.pipeline.submission.parts.reading.part_name`), which are
+    written before it.
 
     ``samples`` listening samples (at most :data:`~codec_superb.pipeline.submission.schema.SAMPLES`) are taken from
     clips whose licence allows it, with ``any_licence`` from all of them, for a file that stays on this machine; they
@@ -95,31 +103,28 @@ def pack(
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
     rows = StoredRows.joined(run.rows for run in opened).with_texts(lambda text: scrub(text, folders))
-    members = _tables(opened, rows)
+    members = _tables(opened)
     hashes = {name: hashlib.sha256(table).hexdigest() for name, table in members.items()}
     sources = [(run.folder, run.info) for run in opened]
     chosen = choose_samples(sources, rows, samples, datasets or {}, any_licence=any_licence)
     try:
         submission = Submission(
-            format=format_of(members),
             submitter=submitter,
             samples=tuple(listening.sample for listening in chosen),
-            clips_sha256=hashes[CLIPS_NAME],
+            clips_sha256="0" * 64,
             pairs_sha256=hashes.get(PAIRS_NAME),
             vectors_sha256=hashes.get(VECTORS_NAME),
             codec=_public_card(shown, folders),
             **_described(opened, rows, folders),
-        ).seal()
+        )
     except ValidationError as error:
         raise SubmissionError(f"the runs cannot be described as a submission: {sentences(error)}") from error
-    return _write(out, {SUBMISSION_NAME: submission.to_json(), **members, **_sound(chosen)})
+    return _write(out, submission, rows, members | _sound(chosen), most_rows)
 
 
-def _tables(runs: Sequence[_Run], rows: StoredRows) -> dict[str, bytes]:
-    """Write clip rows, and pairs and frames where a probe keeps some."""
-    clips = io.BytesIO()
-    rows.write(clips)
-    tables = {CLIPS_NAME: clips.getvalue()}
+def _tables(runs: Sequence[_Run]) -> dict[str, bytes]:
+    """Write pairs and frames where a probe keeps some."""
+    tables: dict[str, bytes] = {}
     kept = [row for run in runs for row in run.pairs]
     if found := [row for row in kept if not isinstance(row, FramesRow)]:
         pairs = io.BytesIO()
@@ -290,14 +295,37 @@ def _sound(chosen: Sequence[PackedSample]) -> dict[str, bytes]:
     return sound
 
 
-def _write(out: Path, members: dict[str, bytes]) -> Path:
-    """Check the file in memory first: one that would be refused elsewhere is not written."""
+def _write(out: Path, submission: Submission, rows: StoredRows, members: Mapping[str, bytes], most_rows: int) -> Path:
+    """Write one file, or the parts and then the file that describes them."""
+    if len(rows) <= most_rows:
+        clips = io.BytesIO()
+        rows.write(clips)
+        one = _zipped(submission, {CLIPS_NAME: clips.getvalue(), **members})
+        if one.getbuffer().nbytes <= FILE_LIMIT:
+            _refuse_faulty(one, None)
+            write_output(out, one.getvalue())
+            remove_others(out, 0)
+            return out
+    with written_parts(out, submission, in_order(rows), most_rows) as (parts, places):
+        manifest = _zipped(submission.model_copy(update={"parts": parts}), members)
+        _refuse_faulty(manifest, lambda _, index: places[index])
+    write_output(out, manifest.getvalue())
+    remove_others(out, len(parts))
+    return out
+
+
+def _zipped(submission: Submission, members: Mapping[str, bytes]) -> io.BytesIO:
+    clips = members.get(CLIPS_NAME)
+    sums = hashlib.sha256(clips).hexdigest() if clips is not None else clips_digest(submission.parts)
+    sealed = submission.model_copy(update={"format": format_of(members), "clips_sha256": sums}).seal()
     packed = io.BytesIO()
-    write_archive(packed, members)
-    # what a leaderboard would refuse is refused here, where it can be mended
-    report = check(packed)
+    write_archive(packed, {SUBMISSION_NAME: sealed.to_json(), **members})
+    return packed
+
+
+def _refuse_faulty(packed: io.BytesIO, parts: PartSource | None) -> None:
+    """Refuse here, where it can be mended, what a leaderboard would refuse: it is not written."""
+    report = check(packed, parts=parts)
     if not report.ok:
         faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])
         raise SubmissionError(f"the runs give a submission with {len(report.problems)} problems:\n{faults}")
-    write_output(out, packed.getvalue())
-    return out

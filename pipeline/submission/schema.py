@@ -5,7 +5,8 @@ Everything that can be computed from ``clips.parquet`` is computed again by whoe
 
 from __future__ import annotations
 
-from collections.abc import Container
+import hashlib
+from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
@@ -27,8 +28,11 @@ SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"
 PAIRS_NAME = "pairs.parquet"
 VECTORS_NAME = "vectors.parquet"
+PART_NAME = "part.json"
 SAMPLES = 20
 """Most listening samples of a submission."""
+MOST_PARTS = 50
+"""Most files that hold the rows of a submission."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(max_length=1000)]
@@ -127,11 +131,40 @@ class Sample(Record):
     """Of the resynthesis' file."""
 
 
+class Part(Record):
+    """One of the files that hold the rows of a submission in parts."""
+
+    sha256: Sha256
+    """Of the file, by which a leaderboard knows it."""
+    size: int = Field(ge=1)
+    """Bytes of the file."""
+    rows: int = Field(ge=1)
+    """Clips in it."""
+    clips_sha256: Sha256
+    """Of its ``clips.parquet``."""
+
+
+class PartHead(Record):
+    """Contents of ``part.json``: which part of which results a file is."""
+
+    format: Annotated[Literal[1], WHOLE] = 1
+    """Version of this record."""
+    number: int = Field(ge=1, le=MOST_PARTS)
+    """Its place among the parts, from 1."""
+    parts: int = Field(ge=1, le=MOST_PARTS)
+    """How many there are."""
+    codec: Name
+    """Name of the codec, for people."""
+    identity: Sha256
+    """What its results have in common with those of the other parts: :meth:`Submission.identity`."""
+
+
 class Submission(Record):
     """Contents of ``submission.json``."""
 
-    format: Annotated[Literal[1, 2], WHOLE] = 1
-    """Version of this schema: 2 where ``vectors.parquet`` is there, which a program of version 1 cannot read."""
+    format: Annotated[Literal[1, 2, 3], WHOLE] = 1
+    """Version of this schema: 2 where ``vectors.parquet`` is there, 3 where the rows lie in parts; programs of earlier
+    versions cannot read those."""
     kind: Literal["named", "custom"]
     """``named``: datasets of the benchmark. ``custom``: any others (own folders, own manifests), never ranked."""
     created: Moment
@@ -155,7 +188,9 @@ class Submission(Record):
     samples: tuple[Sample, ...] = Field(default=(), max_length=SAMPLES)
     """Clips to listen to."""
     clips_sha256: Sha256
-    """Of ``clips.parquet``."""
+    """Of ``clips.parquet``; where the rows lie in parts, of the lines of their ``clips_sha256``."""
+    parts: tuple[Part, ...] = Field(default=(), max_length=MOST_PARTS)
+    """Files that hold the rows, in their order; absent where ``clips.parquet`` is in this file."""
     pairs_sha256: Sha256 | None = None
     """Of ``pairs.parquet``; None where no probe keeps pairs, and the file is absent."""
     vectors_sha256: Sha256 | None = None
@@ -167,7 +202,7 @@ class Submission(Record):
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave newer fields out where they have their default: a file of ordinary runs keeps its bytes and hash."""
         written: dict[str, Any] = handler(self)
-        for name in ("custom_metrics", "condition", "vectors_sha256"):
+        for name in ("custom_metrics", "condition", "vectors_sha256", "parts"):
             if not getattr(self, name):
                 written.pop(name, None)
         return written
@@ -184,9 +219,33 @@ class Submission(Record):
         """Serialise as strict JSON."""
         return strict_json.dumps(self.model_dump(mode="json"))
 
+    def identity(self) -> str:
+        """Compute what all parts have in common: codec, condition, datasets with their runs, metrics and probes."""
+        named = self.model_dump(mode="json", include=_IDENTITY) | {"datasets": [_run_of(of) for of in self.datasets]}
+        return strict_json.digest(named)
 
-def format_of(members: Container[str]) -> Literal[1, 2]:
+    def head(self, number: int, parts: int) -> PartHead:
+        """Return what ``part.json`` of a part must be; ``number`` from 1."""
+        return PartHead(number=number, parts=parts, codec=self.codec.name, identity=self.identity())
+
+
+_IDENTITY = {"kind", "created", "codec", "condition", "metrics", "custom_metrics"}
+
+
+def _run_of(dataset: SubmittedDataset) -> dict[str, Any]:
+    probes = [(info.probe, info.version, info.backend, info.model_sha256) for info in dataset.probes]
+    return dataset.model_dump(include={"name", "manifest_hash", "spec_hash", "selected"}) | {"probes": probes}
+
+
+def clips_digest(parts: Iterable[Part]) -> str:
+    """Compute ``clips_sha256`` of a submission whose rows lie in parts."""
+    return hashlib.sha256("".join(f"{part.clips_sha256}\n" for part in parts).encode()).hexdigest()
+
+
+def format_of(members: Container[str]) -> Literal[1, 2, 3]:
     """Return the version of a submission with these members."""
+    if CLIPS_NAME not in members:
+        return 3
     return 2 if VECTORS_NAME in members else 1
 
 

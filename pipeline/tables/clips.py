@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,7 @@ from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 FORMAT = "3"
 _LACKING: Mapping[str, frozenset[str]] = {
@@ -164,19 +166,26 @@ def _blocks(rows: Iterable[ClipRow], schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _write(out: BinaryIO, blocks: Iterable[pa.Table], schema: pa.Schema, compression: str) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    strings = [field.name for field in schema if pa.types.is_string(field.type)]
     count = 0
-    with pq.ParquetWriter(
-        out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
-    ) as writer:
-        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+    with table_writer(out, schema, compression=compression) as writer:
         for block in blocks:
             writer.write_table(block, row_group_size=ROW_GROUP)
             count += block.num_rows
     return count
+
+
+@contextmanager
+def table_writer(out: BinaryIO, schema: pa.Schema, *, compression: str) -> Iterator[pq.ParquetWriter]:
+    """Yield a writer of a clip table, which is fed with blocks of rows as :func:`write_blocks` takes them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    strings = [field.name for field in schema if pa.types.is_string(field.type)]
+    with pq.ParquetWriter(
+        out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
+    ) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+        yield writer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ They are a sequence of rows, made as they are asked for and forgotten; what sums
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain
 from operator import eq
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Self, overload
@@ -14,12 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.pipeline.tables.clip_columns import in_row_groups, is_admitted
-from codec_superb.pipeline.tables.clips import FIXED, ROW_GROUP, ClipTable, clip_schema, table_of, write_blocks
+from codec_superb.pipeline.tables.clips import FIXED, ROW_GROUP, ClipTable, clip_schema, table_of, table_writer
 from codec_superb.pipeline.tables.columns import from_columns
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_RECURRING = frozenset({"dataset", "category", "cluster", "slice", "status", "stage", "error_type"})
+"""Columns of text in which few words stand."""
 
 
 class StoredRows(Sequence[ClipRow]):
@@ -63,6 +68,31 @@ class StoredRows(Sequence[ClipRow]):
         probes = {key for part in every for key in part.probes}
         schema = clip_schema(metrics, probes)
         return cls(pa.concat_tables([_newest(part.table, schema) for part in every]), metrics, probes)
+
+    @classmethod
+    def chained(cls, parts: Iterable[Self]) -> Self:
+        """Return the rows of parts with the same columns, one behind the other; nothing is copied."""
+        import pyarrow as pa
+
+        every = list(parts)
+        return cls(pa.concat_tables([part.table for part in every]), every[0].metrics, every[0].probes)
+
+    def slim(self) -> Self:
+        """Return the rows in half the memory: without messages and hashes of sound, and words that recur as numbers."""
+        import pyarrow as pa
+
+        left_out = {"error", "resynthesis_sha256", *(f"{key}_reason" for key in self.metrics)}
+
+        def column(field: pa.Field) -> Any:
+            if field.name in left_out:
+                return pa.nulls(len(self))
+            found = self.table[field.name]
+            return found.dictionary_encode() if field.name in _RECURRING or field.name.endswith("_status") else found
+
+        names = self.table.column_names
+        table = pa.table([column(field) for field in self.table.schema], names)
+        # a table that was read has a chunk for every 256 rows
+        return type(self)(table.combine_chunks(), self.metrics, self.probes)
 
     def only(self, probes: Collection[str]) -> Self:
         """Return the same rows with these probes alone."""
@@ -117,6 +147,9 @@ class StoredRows(Sequence[ClipRow]):
         """Return the same rows, sorted by clip."""
         import pyarrow.compute as pc
 
+        ids = self.table["clip"]
+        if pc.all(pc.less_equal(ids[:-1], ids[1:])).as_py() is not False:
+            return self
         return self.at(pc.sort_indices(self.table["clip"]))
 
     def number(self, name: str) -> NDArray[np.float64]:
@@ -144,14 +177,27 @@ class StoredRows(Sequence[ClipRow]):
                 table = table.set_column(place, table.schema.field(place), texts)
         return type(self)(table, self.metrics, self.probes)
 
-    def write(self, out: BinaryIO, *, compression: Literal["none", "zstd"] = "none") -> int:
+    def write(self, out: BinaryIO, *, compression: Literal["none", "zstd"] = "none") -> None:
         """Write a clip table, the bytes that :func:`~codec_superb.pipeline.tables.clips.write_table` writes."""
-        blocks = in_row_groups([self.table])
-        return write_blocks(out, blocks, clip_schema(self.metrics, self.probes), compression=compression)
+        with self.writer(out, compression=compression) as writer:
+            self.write_into(writer)
+
+    def writer(self, out: BinaryIO, *, compression: Literal["none", "zstd"]) -> AbstractContextManager[Any]:
+        """Open a clip table for these rows, and for others with the same columns."""
+        return table_writer(out, clip_schema(self.metrics, self.probes), compression=compression)
+
+    def write_into(self, writer: Any) -> None:
+        """Write the rows into an open table."""
+        for block in in_row_groups([self.table]):
+            writer.write_table(block, row_group_size=ROW_GROUP)
 
     def at(self, places: Any) -> Self:
         """Return the rows at some places."""
         return type(self)(self.table.take(places), self.metrics, self.probes)
+
+    def between(self, first: int, end: int) -> Self:
+        """Return the rows from one place to before another."""
+        return type(self)(self.table.slice(first, end - first), self.metrics, self.probes)
 
     def _those(self, mask: Any) -> Self:
         import pyarrow.compute as pc

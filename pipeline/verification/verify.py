@@ -13,6 +13,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.provenance import stamp
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
+from codec_superb.pipeline.submission.parts.reading import PartSource
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
@@ -57,13 +58,18 @@ class Asked(NamedTuple):
     """Of each dataset; 0 for all, None for as many as catch a cheat on a twentieth."""
 
 
-def verify(file: Path, asked: Asked, how: Rerun, *, pool: Executor, progress: Progress | None = None) -> Statement:
+def verify(
+    file: Path, asked: Asked, how: Rerun, *, pool: Executor, progress: Progress | None = None,
+    parts: PartSource | None = None,
+) -> Statement:  # fmt: skip
     """Run clips of a submission again, and state whether they come out as submitted.
+
+    Its ``parts`` lie beside it, unless somebody says where.
 
     Raises CannotRun where nothing can be said (:mod:`~codec_superb.pipeline.verification.again`), FailedHere for a clip
     that fails here alone, SubmissionError for a path that is no file.
     """
-    report, opened = check_and_open(file)
+    report, opened = check_and_open(file, parts=parts)
     if opened is None or not report.ok:
         problem = report.problems[0]
         raise CannotRun(

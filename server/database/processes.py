@@ -14,8 +14,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from codec_superb.server.database.base import Base, now
 
 CHECK_STATES = ("queued", "running", "done")
-TRANSIENT = frozenset({"rate_hits", "running_processes", "check_jobs", "schema_support"})
-"""Names of these tables."""
+TRANSIENT = frozenset({"rate_hits", "running_processes", "check_jobs", "schema_support", "staged_parts"})
+"""Names of these tables, and of that of parts that wait for their submission."""
 
 
 class RateHit(Base):

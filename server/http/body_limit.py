@@ -17,6 +17,8 @@ LIMIT = 65_536
 """Largest body in bytes outside of uploads."""
 UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
 """Paths whose endpoints stream the body, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
+PARTS = "/api/v1/parts/"
+"""How the others begin."""
 SECONDS = 60.0
 """Time in which such a body must have come: each connection of whoever drips holds one of the process's files."""
 LARGER = MappingProxyType({"/api/v1/attestations": 1_000_000})
@@ -31,7 +33,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or scope["path"] in UPLOADS:
+        if scope["type"] != "http" or scope["path"] in UPLOADS or scope["path"].startswith(PARTS):
             await self.app(scope, receive, send)
             return
         declared = dict(scope["headers"]).get(b"content-length", b"")

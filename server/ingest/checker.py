@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,8 +20,16 @@ import anyio
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
-from codec_superb.server.ingest.fork_server import NO_ROOM, OUR_FAULT, OUT_OF_MEMORY
-from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, InvalidOutcome, read_outcome
+from codec_superb.server.ingest.fork_server import NO_ROOM, OUR_FAULT, OUT_OF_MEMORY, seconds_for
+from codec_superb.server.ingest.outcome import (
+    BLOCK_LIMIT,
+    DOCUMENT_LIMIT,
+    MOST_BLOCKS,
+    Checked,
+    CheckOutcome,
+    InvalidOutcome,
+    read_outcome,
+)
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.sandbox import offered
 from codec_superb.server.ingest.task import write_task
@@ -93,32 +101,31 @@ class Checker:
         whole = max(1, self._settings.check_workers - 1)
         self._turns = {name: turn for name, turn in self._turns.items() if name == who or turn.value < whole}
 
-    def check(self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True) -> Checked:
+    def check(
+        self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True,
+        parts: Sequence[BinaryIO] = (),
+    ) -> Checked:  # fmt: skip
         """Check a file in a child process and return the outcome; blocks until the child has ended.
 
         ``states`` maps each dataset that the service knows to manifest hash and packed clips; ``public`` as in
-        ``check_admission``. Raises Refused when the file has problems or takes too much, Unavailable when no process
-        can be started.
+        ``check_admission``; ``parts`` hold the rows that the file says are elsewhere: without them the outcome names
+        them and has no verdict. Raises Refused when the file has problems or takes too much, Unavailable when no
+        process can be started.
         """
         folder = self._settings.incoming
-        with tempfile.TemporaryFile(dir=folder) as task, tempfile.TemporaryFile(dir=folder) as result:
+        with ExitStack() as failing, tempfile.TemporaryFile(dir=folder) as task:
+            result = failing.enter_context(tempfile.TemporaryFile(dir=folder))
             write_task(task, self._settings.upload_limit, states, public=public)
-            self._raise_for_exit_status(self._run(upload, task, result))
+            self._raise_for_exit_status(self._run(upload, task, result, parts), len(parts))
             try:
-                checked = read_outcome(result)
+                checked = read_outcome(result, len(parts))
             except InvalidOutcome as error:
-                raise self._limit_refusal(f"a check that left nothing useful ({error})") from error
-        outcome = checked.outcome
-        if outcome.problems:
-            count = len(outcome.problems) + outcome.more
-            raise Refused(
-                f"the submission has {count} problem{'s' if count > 1 else ''}"
-                + (", of which one of each kind is listed" if outcome.more else ""),
-                problems=[problem.model_dump() for problem in outcome.problems],
-            )
+                raise self._limit_refusal(f"a check that left nothing useful ({error})", len(parts)) from error
+            _raise_for_problems(checked.outcome)
+            failing.pop_all()  # its blocks are read while they are stored
         return checked
 
-    def _run(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO) -> int | None:
+    def _run(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> int | None:
         """Run the check in a child; return its exit status as ``os.wait`` gives it, None when it is unknown."""
         for _ in range(2):
             with self._lock:
@@ -129,30 +136,35 @@ class Checker:
                     self._fork_server = _ForkServerProcess(self._settings)
                 server = self._fork_server
             try:
-                return server.ask(upload, task, result)
+                return server.ask(upload, task, result, parts)
             except _ForkServerGone:
                 server.end()  # the program may be ending
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 
-    def _raise_for_exit_status(self, status: int | None) -> None:
+    def _raise_for_exit_status(self, status: int | None, parts: int = 0) -> None:
         """Raise Refused for a child that did not end by itself."""
         if status == 0:
             return
         code = None if status is None else os.waitstatus_to_exitcode(status)
         if code is None or code in {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}:
-            raise self._limit_refusal(f"more than {self._settings.check_seconds:g} s of checking")
+            seconds = seconds_for(self._settings.check_seconds, parts)
+            raise self._limit_refusal(f"more than {seconds:g} s of checking", parts)
         if code == OUR_FAULT:
             _LOG.error("a check could not be confined, or could not import what it needs", confined_by=str(offered()))
             raise Unavailable("submissions cannot be checked right now; the reason is in the log of the service")
         if code == NO_ROOM:
             raise cannot_store(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
-            raise self._limit_refusal(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
-        raise self._limit_refusal(f"a check that ended with code {code}")
+            raise self._limit_refusal(
+                f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it", parts
+            )
+        raise self._limit_refusal(f"a check that ended with code {code}", parts)
 
-    def _limit_refusal(self, got: str) -> Refused:
-        limits = f"{self._settings.check_seconds:g} s and {self._settings.check_memory / 1e6:.0f} MB"
+    def _limit_refusal(self, got: str, parts: int) -> Refused:
+        limits = (
+            f"{seconds_for(self._settings.check_seconds, parts):g} s and {self._settings.check_memory / 1e6:.0f} MB"
+        )
         problem = Problem(
             path="the file",
             expected=f"a submission that can be checked within {limits}",
@@ -173,6 +185,17 @@ class Checker:
             self._stop_fork_server()
 
 
+def _raise_for_problems(outcome: CheckOutcome) -> None:
+    """Raise Refused with the problems of a file."""
+    if outcome.problems:
+        count = len(outcome.problems) + outcome.more
+        raise Refused(
+            f"the submission has {count} problem{'s' if count > 1 else ''}"
+            + (", of which one of each kind is listed" if outcome.more else ""),
+            problems=[problem.model_dump() for problem in outcome.problems],
+        )
+
+
 def _without_service_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without the service's settings: the process that reads untrusted files gets no secrets."""
     return {name: value for name, value in environment.items() if not name.upper().startswith(PREFIX)}
@@ -186,7 +209,7 @@ class _ForkServerProcess:
     """The service's handle of the fork server process."""
 
     def __init__(self, settings: Settings) -> None:
-        self._patience = settings.check_seconds + _MARGIN
+        self._seconds = settings.check_seconds
         self._lock = threading.Lock()
         self._ready = False
         self._control, its = socket.socketpair()
@@ -194,6 +217,7 @@ class _ForkServerProcess:
             "seconds": settings.check_seconds,
             "memory": settings.check_memory,
             "written": DOCUMENT_LIMIT + BLOCK_LIMIT,
+            "most_written": DOCUMENT_LIMIT + MOST_BLOCKS,
         }
         program = Path(__file__).with_name("fork_server.py")
         argument = json.dumps({"path": sys.path, "limits": limits})
@@ -223,17 +247,17 @@ class _ForkServerProcess:
         """Whether the program runs."""
         return self._process.poll() is None
 
-    def ask(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO) -> int | None:
+    def ask(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> int | None:
         """Have one file checked; the child's exit status, None when it did not end in time. Raises _Gone."""
         mine, its = socket.socketpair()
         with mine, its:
             try:
                 with self._lock:
                     self._wait_until_ready()
-                    files = [upload.fileno(), task.fileno(), result.fileno(), its.fileno()]
+                    files = [*(file.fileno() for file in (upload, task, result, *parts)), its.fileno()]
                     socket.send_fds(self._control, [b"c"], files)
                 its.close()
-                mine.settimeout(self._patience)
+                mine.settimeout(seconds_for(self._seconds, len(parts)) + _MARGIN)
                 status = mine.recv(4, socket.MSG_WAITALL)
             except TimeoutError:
                 self.end()

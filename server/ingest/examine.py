@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import av
 import numpy as np
@@ -24,6 +25,7 @@ from codec_superb.pipeline.statistics.jackknife import Jackknife, interval
 from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import Part, Submission
 from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows
@@ -51,62 +53,108 @@ def warm_up() -> None:
     write_table(table, [_EXAMPLE], ["pesq"], compression="zstd")
     rows = StoredRows.read(open_table(table, own=True))
     rows.has_repeated_clips()
-    aggregate(rows.by_clip(), metrics=["pesq"])
+    aggregate(rows.slim().by_clip(), metrics=["pesq"])
     for figure in PROBE_METRICS.values():
         probe_metric_function(figure)
     interval(Jackknife(np.zeros(()), (np.array([-1.0, 1.0]),), (np.array([0.5, 0.5]),)))
 
 
-def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:
+class _Lacking(Exception):
+    """The file describes parts, and none of them were handed over."""
+
+
+def run(file: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> None:
     """Check ``file`` and write the outcome into ``result``. Raises what is no fault of the file."""
     try:
-        outcome, blocks = examine(file, OpenedTask(task))
+        outcome = examine(file, OpenedTask(task), result, parts)
     except (MemoryError, ImportError, PermissionError):  # the last two: a module that was not imported in time
         raise
     except Exception as error:  # noqa: BLE001 -- a file that breaks the check is refused; it must not break the service
-        outcome, blocks = _broken(error), []
-    write_outcome(result, outcome, blocks)
+        outcome = _broken(error)
+    if outcome.accepted is None:
+        result.seek(0)
+        result.truncate()
+    write_outcome(result, outcome)
 
 
-def examine(file: BinaryIO, task: OpenedTask) -> tuple[CheckOutcome, Sequence[bytes]]:
-    """Return the outcome and, without problems, the blocks of clip rows."""
+def examine(file: BinaryIO, task: OpenedTask, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> CheckOutcome:
+    """Return the outcome; the blocks of clip rows are written into ``result`` as they are read."""
+
+    def source(named: Sequence[Part], index: int) -> BinaryIO:
+        if len(parts) != len(named):
+            raise _Lacking(tuple(named))
+        return parts[index]
+
+    blocks = _Blocks(result)
     admission = partial(check_admission, known=task.known, public=task.task.public)
-    report, opened = check_and_open(file, known=task.known, file_limit=task.task.file_limit, more=[admission])
+    try:
+        report, opened = check_and_open(
+            file, known=task.known, file_limit=task.task.file_limit, more=[admission], parts=source, each=blocks.add,
+            slim=True,
+        )  # fmt: skip
+    except _Lacking as lacking:
+        return CheckOutcome(problems=(), more=0, notes=(), accepted=None, parts=lacking.args[0])
     verdict = CheckOutcome(problems=report.problems, more=report.more, notes=report.notes, accepted=None)
     if opened is None or not report.ok:
-        return verdict, []
-    accepted, blocks = _accept(opened)
-    return verdict.model_copy(update={"accepted": accepted}), blocks
+        return verdict
+    return verdict.model_copy(update={"accepted": _accept(opened, blocks.finish(opened.submission))})
 
 
-def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
+def _accept(opened: OpenedSubmission, blocks: tuple[BlockInfo, ...]) -> Accepted:
     submission, rows, aggregates = opened.submission, opened.rows, opened.aggregates
     assert aggregates is not None  # else there is a problem
-    shipped = {info.probe for dataset in submission.datasets for info in dataset.probes if is_shipped(info)}
-    # what tasks kept that this program does not ship is left out: no other process can read it
-    blocks = [_block(rows.where("dataset", {dataset.name}).only(shipped)) for dataset in submission.datasets]
-    sizes = [d.selected for d in submission.datasets]
-    ok = rows.texts("status").count("ok")
-    accepted = Accepted(
+    ok = int(rows.equals("status", "ok").sum())
+    return Accepted(
         submission=submission,
         categories=tuple(summarise(aggregates, category) for category in aggregates.categories),
         datasets=tuple(summarise_dataset(part) for part in aggregates.datasets),
-        blocks=tuple(
-            BlockInfo(dataset=dataset.name, rows=count, size=len(block))
-            for dataset, count, block in zip(submission.datasets, sizes, blocks, strict=True)
-        ),
+        blocks=blocks,
         clips=len(rows),
         ok=ok,
         failed=len(rows) - ok,
         complete=all(part.complete for part in aggregates.datasets),
     )
-    return accepted, blocks
 
 
-def _block(rows: StoredRows) -> bytes:
-    out = io.BytesIO()
-    rows.by_clip().write(out, compression="zstd")
-    return out.getvalue()
+class _Blocks:
+    """Writes the rows of each dataset as a block, one dataset behind the other: in parts they come in that order."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._made: dict[str, BlockInfo] = {}
+        self._open = ExitStack()
+        self._dataset, self._begin, self._rows = "", 0, 0
+        self._writer: Any = None
+
+    def add(self, submission: Submission, rows: StoredRows) -> None:
+        """Take the rows of a file."""
+        shipped = {info.probe for dataset in submission.datasets for info in dataset.probes if is_shipped(info)}
+        for dataset in submission.datasets:
+            its = rows.where("dataset", {dataset.name})
+            if (len(its) or not submission.parts) and dataset.name not in self._made:
+                # what tasks kept that this program does not ship is left out: no other process can read it
+                self._add(dataset.name, its.only(shipped).by_clip())
+
+    def _add(self, dataset: str, rows: StoredRows) -> None:
+        if dataset != self._dataset:
+            self._end()
+            self._dataset, self._begin, self._rows = dataset, self._out.tell(), 0
+            self._open = ExitStack()
+            self._writer = self._open.enter_context(rows.writer(self._out, compression="zstd"))
+        rows.write_into(self._writer)
+        self._rows += len(rows)
+
+    def _end(self) -> None:
+        self._open.close()
+        if self._dataset:
+            size = self._out.tell() - self._begin
+            self._made[self._dataset] = BlockInfo(dataset=self._dataset, rows=self._rows, size=size)
+        self._dataset = ""
+
+    def finish(self, submission: Submission) -> tuple[BlockInfo, ...]:
+        """Return what was written, a block for each dataset of a submission without problems."""
+        self._end()
+        return tuple(self._made[dataset.name] for dataset in submission.datasets)
 
 
 def _broken(error: Exception) -> CheckOutcome:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from codec_superb.pipeline.submission.parts.writing import files_of
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, ServerError
 from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.parts import stage
 from codec_superb.server.ingest.receive import Upload, new_upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check, receipt_of_file, store
@@ -32,7 +34,7 @@ def identity_of_account(database: Database, name: str) -> Identity:
 def take_file(
     database: Database, settings: Settings, checker: Checker, path: Path, caller: Identity, *, public: bool = True
 ) -> tuple[Receipt, bool]:
-    """Check and store a copy of ``path``; return its receipt and whether it is new.
+    """Check and store a copy of ``path``, and of parts beside it; return its receipt and whether it is new.
 
     ``public`` as in ``check_admission`` and :func:`~codec_superb.server.ingest.service.store`. Raises Refused with all
     problems, Conflict for names of others, TooLarge, and BadRequest for a file that cannot be read.
@@ -43,8 +45,19 @@ def take_file(
         known = receipt_of_file(database, settings, upload.sha256, caller)
         if known:
             return known, False
-        checked = check(database, checker, upload, public=public)
-        return store(database, settings, upload, checked, caller, public=public)
+        for part in files_of(path)[1:]:
+            _stage(database, settings, part, caller)
+        with check(database, settings, checker, upload, caller, public=public) as checked:
+            return store(database, settings, upload, checked, caller, public=public)
+    finally:
+        upload.discard()
+
+
+def _stage(database: Database, settings: Settings, path: Path, caller: Identity) -> None:
+    upload = new_upload(settings)
+    try:
+        _copy(path, upload)
+        stage(database, settings, upload, caller)
     finally:
         upload.discard()
 

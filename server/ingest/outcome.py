@@ -1,29 +1,31 @@
 """The result of a check as handed to the service: validated, because its writer has read an untrusted file.
 
-On disk: eight bytes with the length of a JSON document, the document (:class:`CheckOutcome`), then the Parquet blocks
-one after another.
+On disk: the Parquet blocks one after another, which are written as the rows are read, a JSON document
+(:class:`CheckOutcome`), then eight bytes with its length.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, Self
 
 from pydantic import Field, ValidationError
 
 from codec_superb.metrics.results import ResultSummary
 from codec_superb.pipeline.runs.info import Name
 from codec_superb.pipeline.submission.findings import Problem
-from codec_superb.pipeline.submission.schema import Submission
+from codec_superb.pipeline.submission.schema import Part, Submission
 from codec_superb.record import Record
 
 DOCUMENT_LIMIT = 32 << 20
 """Bytes of the document; ``submission.json`` has at most four MiB."""
 BLOCK_LIMIT = 256 << 20
-"""Bytes of all blocks together."""
-_HEAD = struct.Struct(">Q")
+"""Bytes of all blocks together, for each file of rows."""
+MOST_BLOCKS = 900_000_000
+"""The same of any number of files: a value of a database has less than 10^9 bytes (SQLite), or 2^30 (PostgreSQL)."""
+_TAIL = struct.Struct(">Q")
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
@@ -60,48 +62,72 @@ class CheckOutcome(Record):
     notes: tuple[str, ...]
     accepted: Accepted | None
     """None where there are problems."""
+    parts: tuple[Part, ...] = ()
+    """Files of rows that were not handed over, and without which there is no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An outcome with its blocks."""
+    """An outcome with its blocks, which stay in the file that the checking process wrote until the context ends."""
 
     outcome: CheckOutcome
-    blocks: tuple[bytes, ...]
-    """In the order of ``accepted.blocks``."""
+    file: BinaryIO
+
+    @property
+    def blocks(self) -> Iterator[bytes]:
+        """Yield them one at a time, in the order of ``accepted.blocks``."""
+        self.file.seek(0)
+        for info in self.outcome.accepted.blocks if self.outcome.accepted else ():
+            yield self.file.read(info.size)
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file, which is gone by that."""
+        self.file.close()
 
 
 class InvalidOutcome(Exception):
     """The checking process left an invalid outcome."""
 
 
-def write_outcome(file: BinaryIO, outcome: CheckOutcome, blocks: Sequence[bytes]) -> None:
-    """Write an outcome as :func:`read_outcome` reads it."""
+def block_limit(parts: int) -> int:
+    """Return how many bytes all blocks of a submission in so many parts may have; 0 for one file."""
+    return min(BLOCK_LIMIT * max(1, parts), MOST_BLOCKS)
+
+
+def write_outcome(file: BinaryIO, outcome: CheckOutcome) -> None:
+    """Write an outcome behind its blocks, as :func:`read_outcome` reads it."""
     document = outcome.model_dump_json().encode()
-    file.write(_HEAD.pack(len(document)))
     file.write(document)
-    file.writelines(blocks)
+    file.write(_TAIL.pack(len(document)))
     file.flush()
 
 
-def read_outcome(file: BinaryIO) -> Checked:
-    """Read and validate an outcome. Raises InvalidOutcome for one that is inconsistent or exceeds the limits."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    if not _HEAD.size < size <= _HEAD.size + DOCUMENT_LIMIT + BLOCK_LIMIT:
+def read_outcome(file: BinaryIO, parts: int = 0) -> Checked:
+    """Read and validate an outcome of a submission in so many parts, 0 for one file.
+
+    Raises InvalidOutcome for one that is inconsistent or exceeds the limits. Its blocks are read later from ``file``.
+    """
+    size, most = file.seek(0, 2), block_limit(parts)
+    if not _TAIL.size < size <= _TAIL.size + DOCUMENT_LIMIT + most:
         raise InvalidOutcome(f"expected an outcome, got {size} bytes")
-    (length,) = _HEAD.unpack(file.read(_HEAD.size))
-    if length > min(DOCUMENT_LIMIT, size - _HEAD.size):
+    file.seek(size - _TAIL.size)
+    (length,) = _TAIL.unpack(file.read(_TAIL.size))
+    if length > min(DOCUMENT_LIMIT, size - _TAIL.size):
         raise InvalidOutcome(f"expected a document of at most {DOCUMENT_LIMIT} bytes inside {size}, got {length}")
-    if (rest := size - _HEAD.size - length) > BLOCK_LIMIT:
-        raise InvalidOutcome(f"expected blocks of at most {BLOCK_LIMIT} bytes, got {rest}")
+    if (rest := size - _TAIL.size - length) > most:
+        raise InvalidOutcome(f"expected blocks of at most {most} bytes, got {rest}")
+    file.seek(rest)
     try:
         outcome = CheckOutcome.model_validate_json(file.read(length), strict=True)
     except ValidationError as error:
         raise InvalidOutcome(f"expected an outcome: {error.error_count()} fields do not fit") from error
-    if (outcome.accepted is None) != bool(outcome.problems):
-        raise InvalidOutcome("expected either problems or results")
+    if [outcome.accepted is not None, bool(outcome.problems), bool(outcome.parts)].count(True) != 1:
+        raise InvalidOutcome("expected either problems, or results, or parts that are lacking")
     infos = outcome.accepted.blocks if outcome.accepted else ()
     if sum(info.size for info in infos) != rest:
         raise InvalidOutcome("expected blocks of the sizes that the document gives")
-    return Checked(outcome, tuple(file.read(info.size) for info in infos))
+    return Checked(outcome, file)

@@ -118,8 +118,9 @@ class Pool:
                 caller = _caller(session, job)
             with _opened(self._settings, job) as file:
                 with self._measured():
-                    checked = check(self._database, self._checker, file)
-                store(self._database, self._settings, file, checked, caller, also=end)
+                    checked = check(self._database, self._settings, self._checker, file, caller)
+                with checked:
+                    store(self._database, self._settings, file, checked, caller, also=end)
             vault_of(self._settings).forget(self._settings.incoming / job.id)
         except _Lost:
             _LOG.warning("check.lost", job=job.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
 from codec_superb.server.http.api_model import ApiModel
@@ -38,3 +39,21 @@ class Receipt(ApiModel):
     """What a moderator should look at: ``{kind, where, text, holds}`` each; one that ``holds`` is why it is held."""
     reason: str | None = None
     """Why a moderator held it, rejected it or took it back, or its account withdrew it."""
+
+
+class StagedFile(ApiModel):
+    """A part that was sent before the file that describes it."""
+
+    sha256: str
+    size: int
+    """Bytes."""
+    expires: datetime
+    """When it is removed, unless a submission has named it."""
+
+
+class StagedFiles(ApiModel):
+    """Parts of an account that no submission of it has named yet."""
+
+    parts: list[StagedFile]
+    bytes_left: int
+    """Bytes of further parts that the account may send."""

@@ -18,7 +18,7 @@ from codec_superb.server.database.models import CheckJob, Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
-from codec_superb.server.ingest import queue, repository
+from codec_superb.server.ingest import parts, queue, repository
 from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
@@ -107,10 +107,11 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
         began = anyio.current_time()
         try:
             with meters(app).checking():
-                checked = await run_sync(check, database, checker, upload)
+                checked = await run_sync(check, database, settings, checker, upload, caller)
         finally:
             count_checking(request, who, anyio.current_time() - began)
-    return await run_sync(store, database, settings, upload, checked, caller)
+    with checked:
+        return await run_sync(store, database, settings, upload, checked, caller)
 
 
 async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
@@ -187,14 +188,21 @@ def receipt_of_file(database: Database, settings: Settings, sha256: str, caller:
         return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
 
 
-def check(database: Database, checker: Checker, upload: Received, *, public: bool = True) -> Checked:
+def check(
+    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *, public: bool = True
+) -> Checked:
     """Check a received file against the datasets that the service knows. Raises Refused with all problems.
 
-    ``public`` as in ``check_admission``.
+    Of a file that describes parts, those that ``caller`` sent before are checked with it; Conflict where some are not
+    here. ``public`` as in ``check_admission``.
     """
     with database.transaction() as session:
         states = packed_states(session)
-    return checker.check(upload.file, states, public=public)
+    checked = checker.check(upload.file, states, public=public)
+    if named := checked.outcome.parts:
+        with checked, parts.opened(database, settings, named, caller) as files:
+            checked = checker.check(upload.file, states, public=public, parts=files)
+    return checked
 
 
 def store(
@@ -252,7 +260,7 @@ def _name(
     codec = _codec(session, accepted.submission.codec.name)
     if public:
         claim_codec(session, codec, caller)
-    submission = known or _rows(session, upload, checked, codec)
+    submission = known or _rows(session, upload, checked, codec, caller)
     submission.account_id = caller.account_id
     _judge(session, submission, caller, public=public)
     _note(session, submission, accepted, caller)
@@ -264,7 +272,7 @@ def _is_taken_over(known: Submission, caller: Identity) -> bool:
     return known.status == "pending" and known.account_id is None and not caller.anonymous
 
 
-def _rows(session: Session, upload: Received, checked: Checked, codec: Codec) -> Submission:
+def _rows(session: Session, upload: Received, checked: Checked, codec: Codec, caller: Identity) -> Submission:
     accepted = checked.outcome.accepted
     assert accepted is not None
     submission = Submission(
@@ -281,7 +289,11 @@ def _rows(session: Session, upload: Received, checked: Checked, codec: Codec) ->
     submission.results.extend(repository.results(accepted))
     session.add(submission)
     session.flush()
-    session.add_all(repository.blocks(submission.id, checked))
+    parts.name(session, submission.id, accepted.submission.parts, caller)
+    for block in repository.blocks(submission.id, checked):
+        session.add(block)
+        session.flush()
+        session.expunge(block)  # one block is in memory
     return submission
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from codec_superb import __version__
 from codec_superb.data_manifests.files import replacing
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import Base, Submission, now
+from codec_superb.server.database.models import Base, Submission, SubmissionPart, now
 from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
@@ -84,7 +84,9 @@ def _write(archive: zipfile.ZipFile, engine: Engine, settings: Settings) -> Back
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
         tables = {table.name: _add_table(archive, connection, table.name) for table in KEPT}
-        wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
+        sent = select(Submission.file_sha256, Submission.file_size)
+        parts = select(SubmissionPart.sha256, SubmissionPart.size)
+        wanted = connection.execute(sent.union(parts).order_by("file_sha256")).all()
     # after the tables: a file is there before its row and is never removed
     files = _add_files(archive, settings, [(sha256, size) for sha256, size in wanted])
     manifest = BackupManifest(

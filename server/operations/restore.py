@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, MetaData, Table, func, inspect, selec
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
+from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission, SubmissionPart
 from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
@@ -205,6 +205,8 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     if manifest.tables[Revision.__tablename__].rows != 1:
         raise OperationError("expected one row of the table revision, got another number; take another backup")
     named = set(connection.execute(select(found.tables[Submission.__tablename__].c.file_sha256)).scalars())
+    if (parts := found.tables.get(SubmissionPart.__tablename__)) is not None:  # a schema before 0013 has none
+        named |= set(connection.execute(select(parts.c.sha256)).scalars())
     if named != set(manifest.files):
         raise OperationError("expected a file for each submission, got another set; take another backup")
     return found.sorted_tables

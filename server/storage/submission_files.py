@@ -12,15 +12,16 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.server.database.models import CheckJob
+from codec_superb.server.database.models import CheckJob, StagedPart, SubmissionPart, now
 from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
@@ -29,6 +30,8 @@ from codec_superb.server.storage.vault import old_files, vault_of
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
+STAGED_FOR = timedelta(days=3)
+"""Time for which a part waits for the file that describes it: a weekend without a line."""
 _CLASS, _CLEANING = 0x0C0DEC, 1
 """Key of PostgreSQL's advisory lock against the removal of orphans."""
 _NAME = re.compile(r"([0-9a-f]{64})\.zip")
@@ -58,13 +61,15 @@ def hold_off_others(session: Session) -> None:
 
 
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
-    """Remove aborted uploads and files without a submission; return their number.
+    """Remove aborted uploads, parts that expired and files without a submission; return their number.
 
     An upload is aborted where nobody holds the lock of its file and no check of it is queued. ``older_than`` is the age
     in seconds of files without a submission, and of those left in an object store without a check, by default the
     longest duration of a check. Nothing is removed while
     another process adds a file, or an object store does not answer.
     """
+    with database.transaction(write=True) as session:
+        session.execute(delete(StagedPart).where(StagedPart.received < now() - STAGED_FOR))
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     try:
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
@@ -82,13 +87,31 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
                 removed += 1
             for name in filter(_NAME.fullmatch, vault.names(age)):
                 sha256 = name.partition(".")[0]
-                if sha256 in queued.values() or session.scalar(select(Row.id).where(Row.file_sha256 == sha256)):
+                if sha256 in queued.values() or _is_named(session, sha256):
                     continue
                 vault.remove(name)
                 removed += 1
     except (BlockingIOError, Unavailable):
         return 0
     return removed
+
+
+def remove_part(settings: Settings, database: Database, sha256: str) -> None:
+    """Remove a part that nobody has staged any more, unless it is a submission's."""
+    with _locked(settings, fcntl.LOCK_EX), database.transaction(write=True) as session:
+        if settings.shared:
+            session.execute(select(func.pg_advisory_xact_lock(_CLASS, _CLEANING)))
+        if not _is_named(session, sha256):
+            vault_of(settings).remove(f"{sha256}.zip")
+
+
+def _is_named(session: Session, sha256: str) -> bool:
+    """Whether a file is a submission's, a part of one, or waits for one."""
+    named = (
+        exists().where(Row.file_sha256 == sha256), exists().where(SubmissionPart.sha256 == sha256),
+        exists().where(StagedPart.sha256 == sha256),
+    )  # fmt: skip
+    return bool(session.scalar(select(or_(*named))))
 
 
 def _remove_abandoned(path: Path) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
+from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.submissions import clips, service
@@ -56,6 +57,20 @@ def one_submission(session: ReadTransaction, identity: Identity, _counted: Count
 def file(request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation) -> FileResponse:
     """Download a submission file, as it was received but for the submitter's contact, which is not published."""
     path, name = service.download(session, request.app.state.settings, identity)
+    return FileResponse(path, media_type="application/zip", filename=name)
+
+
+@router.get(
+    "/api/v1/submissions/{identity}/parts/{number}",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/zip": {}}, "description": "a part of the submission"}},
+)
+def part(
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation,
+    number: Annotated[int, Path(ge=1, le=MOST_PARTS, description="From 1.")],
+) -> FileResponse:  # fmt: skip
+    """Download a file that holds some of a submission's rows; the submission file names them all."""
+    path, name = service.download_part(session, request.app.state.settings, identity, number)
     return FileResponse(path, media_type="application/zip", filename=name)
 
 

@@ -18,6 +18,7 @@ from codec_superb.server.database.models import (
     Codec,
     Result,
     Submission,
+    SubmissionPart,
 )
 
 VERSIONS = 100
@@ -163,3 +164,9 @@ def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[Cli
     if dataset is not None:
         statement = statement.where(ClipBlock.dataset == dataset)
     return session.scalars(statement.order_by(ClipBlock.dataset)).all()
+
+
+def parts(session: Session, identity: str) -> Sequence[SubmissionPart]:
+    """Parts of a submission, in their order; none of one file."""
+    statement = select(SubmissionPart).where(SubmissionPart.submission_id == identity)
+    return session.scalars(statement.order_by(SubmissionPart.number)).all()

@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from codec_superb.pipeline.submission.parts.reading import part_name
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import public_file
+from codec_superb.server.storage.submission_files import public_file, submission_path
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.schemas import (
     AggregateChange,
@@ -94,8 +95,24 @@ def download(session: Session, settings: Settings, identity: str) -> tuple[Path,
     """Return the file to send for a public submission and a name for it."""
     found = find(session, identity)
     path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
+    return path, _file_name(found)
+
+
+def download_part(session: Session, settings: Settings, identity: str, number: int) -> tuple[Path, str]:
+    """Return a part of a public submission to send and a name for it, by which it is found beside the file.
+
+    Raises NotFound.
+    """
+    found, parts = find(session, identity), repository.parts(session, identity)
+    if not 1 <= number <= len(parts):
+        have = f"{len(parts)} parts" if parts else "no parts"
+        raise NotFound(f"submission {found.id} has {have}, got {number}")
+    return submission_path(settings, parts[number - 1].sha256), part_name(_file_name(found), number, len(parts))
+
+
+def _file_name(found: Submission) -> str:
     marks = ("-custom" if found.custom else "") + ("-condition" if found.condition else "")
-    return path, f"{found.codec.name}-v{found.version}{marks}.zip"
+    return f"{found.codec.name}-v{found.version}{marks}.zip"
 
 
 def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[Sequence[ClipBlock], bool]:

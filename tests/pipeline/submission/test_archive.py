@@ -113,7 +113,6 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "trailing bytes": (lambda: zipped(*BASE) + b"x", "no comment"),
     "leading bytes": (lambda: b"#!/bin/sh" + zipped(*BASE), "nothing else"),
     "bytes between members": (gap, "nothing else"),
-    "missing rows": (lambda: zipped(BASE[0]), "missing"),
     "missing document": (lambda: zipped(BASE[1]), "missing"),
     "empty": (lambda: b"", "0 bytes"),
     "no zip": (lambda: os.urandom(500), "ends with its directory"),

@@ -69,7 +69,7 @@ def test_a_document_comes_back_as_it_went(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 3},
+        {"format": 4},
         {"format": "1"},
         {"kind": "mixed"},
         {"created": "yesterday"},

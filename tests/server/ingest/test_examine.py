@@ -21,7 +21,7 @@ from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.ingest import examine as module
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.examine import examine, run, warm_up
+from codec_superb.server.ingest.examine import run, warm_up
 from codec_superb.server.ingest.outcome import Checked, CheckOutcome, read_outcome
 from codec_superb.server.ingest.receive import new_upload
 from codec_superb.server.ingest.task import OpenedTask, write_task
@@ -78,7 +78,7 @@ def test_all_that_is_stored_of_a_good_file(tmp_path: Path) -> None:
         assert [row.clip for row in rows] == sorted(known[info.dataset])
         assert {row.dataset for row in rows} == {info.dataset}
         assert table.metrics == ("f0corr", "mel", "pesq", "stft", "stoi")
-    first = next(iter(open_table(io.BytesIO(found.blocks[0]), own=True)))
+    first = next(iter(open_table(io.BytesIO(next(found.blocks)), own=True)))
     assert first.metrics["pesq"] == ok(1.25)
     assert [(part.category, part.datasets, part.clips) for part in accepted.categories] == [
         (category, ("another", "mini"), clips) for category, clips in (("speech", 6), ("audio", 6), ("music", 5))
@@ -142,8 +142,8 @@ def test_a_check_that_breaks_refuses_the_file(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_refusal_has_no_blocks() -> None:
     """Nothing is stored of a file with problems."""
-    verdict, blocks = examine(io.BytesIO(b"no zip"), OpenedTask(task_of()))
-    assert (verdict.accepted, list(blocks)) == (None, [])
+    found = checked(b"no zip")
+    assert (found.outcome.accepted, list(found.blocks)) == (None, [])
 
 
 def test_warming_up_needs_nothing() -> None:

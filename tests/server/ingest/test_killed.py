@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from support.profile import amount
-from support.server.ingest import categories, drawn, register, token_of, whole_submissions
+from support.server.ingest import categories, drawn, in_parts, register, token_of, whole_submissions
 
 from codec_superb.cli.uploading import UploadResult, send
 from codec_superb.server.database.models import Submission
@@ -112,8 +112,14 @@ def test_many_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
     """Each is whole or absent whenever the server dies, and each gets there in the end, once, by the real client."""
     settings = Settings(database=database_url, storage=tmp_path / "storage", secret_key="x" * 40)
     files = [tmp_path / f"{number}.zip" for number in range(UPLOADS)]
+    parts: dict[Path, dict[str, Path]] = {}
     for number, file in enumerate(files):
-        file.write_bytes(drawn(f"fire_{number % CODECS}", seed=number))
+        name = f"fire_{number % CODECS}"
+        if number % 4:
+            file.write_bytes(drawn(name, seed=number))
+        else:
+            data, parts[file] = in_parts(tmp_path / f"parts {number}", name, seed=number)
+            file.write_bytes(data)
     database = Database(database_url)
     register(database, "mini", categories())
     server = Server(settings)
@@ -121,7 +127,7 @@ def test_many_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
         token = token_of(database, "ann")
 
         def upload(file: Path) -> UploadResult:
-            return send(file, server.address, token, attempts=30, first_pause=0.05)
+            return send(file, server.address, token, parts=parts.get(file), attempts=30, first_pause=0.05)
 
         whole = partial(whole_submissions, database, settings)
         count = partial(submissions, database)
@@ -135,7 +141,7 @@ def test_many_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
         assert sorted(stored) == sorted(sha256(file.read_bytes()).hexdigest() for file in files)
         remove_orphans(settings, database, older_than=-1)
         left = {path.name for path in settings.files.iterdir()}
-        assert left == {f"{digest}.zip" for digest in stored}
+        assert left == {f"{digest}.zip" for digest in [*stored, *(part for its in parts.values() for part in its)]}
         assert list(settings.incoming.iterdir()) == []
     finally:
         server.close()

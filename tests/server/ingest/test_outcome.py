@@ -18,18 +18,17 @@ from support.profile import examples
 from support.server.ingest import categories, drawn, facts
 
 from codec_superb.server.datasets.clips import pack_clips
-from codec_superb.server.ingest.examine import examine
+from codec_superb.server.ingest.examine import run
 from codec_superb.server.ingest.outcome import (
     BLOCK_LIMIT,
     DOCUMENT_LIMIT,
     Checked,
     InvalidOutcome,
     read_outcome,
-    write_outcome,
 )
-from codec_superb.server.ingest.task import OpenedTask, write_task
+from codec_superb.server.ingest.task import write_task
 
-HEAD = 8
+TAIL = 8
 PROBLEM = {"path": "the file", "expected": "a zip", "got": "nothing", "how_to_fix": "pack again"}
 REFUSED = {"problems": [PROBLEM], "more": 0, "notes": [], "accepted": None}
 
@@ -37,7 +36,7 @@ REFUSED = {"problems": [PROBLEM], "more": 0, "notes": [], "accepted": None}
 def outcome(document: Any, blocks: bytes = b"", length: int | None = None) -> BinaryIO:
     """Write a file as the checking process does, with any document, blocks and length."""
     text = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return io.BytesIO(struct.pack(">Q", len(text) if length is None else length) + text + blocks)
+    return io.BytesIO(blocks + text + struct.pack(">Q", len(text) if length is None else length))
 
 
 @cache
@@ -45,14 +44,14 @@ def good() -> bytes:
     """Check a good submission as the child does; return the file that it leaves."""
     task, result = io.BytesIO(), io.BytesIO()
     write_task(task, 1 << 20, {"mini": (sha("mini"), pack_clips(facts(categories())))})
-    write_outcome(result, *examine(io.BytesIO(drawn("outcome_16k")), OpenedTask(task)))
+    run(io.BytesIO(drawn("outcome_16k")), task, result)
     return result.getvalue()
 
 
 def parts() -> tuple[dict[str, Any], bytes]:
     """Take the good outcome apart: document and blocks."""
-    length = int.from_bytes(good()[:HEAD], "big")
-    return json.loads(good()[HEAD : HEAD + length]), good()[HEAD + length :]
+    length = int.from_bytes(good()[-TAIL:], "big")
+    return json.loads(good()[-TAIL - length : -TAIL]), good()[: -TAIL - length]
 
 
 def test_what_was_written_is_read() -> None:
@@ -62,15 +61,15 @@ def test_what_was_written_is_read() -> None:
     assert accepted is not None
     assert checked.outcome.problems == ()
     (info,) = accepted.blocks
-    assert (info.dataset, info.rows, info.size) == ("mini", 12, len(checked.blocks[0]))
+    assert (info.dataset, info.rows, info.size) == ("mini", 12, len(next(checked.blocks)))
     assert (accepted.clips, accepted.ok, accepted.failed, accepted.complete) == (12, 12, 0, True)
-    assert checked.blocks == (parts()[1],)
+    assert list(checked.blocks) == list(checked.blocks) == [parts()[1]]
 
 
 def test_a_refusal_is_read() -> None:
     """Problems come without results and without blocks."""
     checked = read_outcome(outcome(REFUSED))
-    assert checked.blocks == ()
+    assert list(checked.blocks) == []
     assert [problem.model_dump() for problem in checked.outcome.problems] == [PROBLEM]
 
 
@@ -80,7 +79,7 @@ def test_blocks_come_apart_in_their_order() -> None:
     document["accepted"]["blocks"] = [{"dataset": f"{size}", "rows": 1, "size": size} for size in (1, 0, 3)]
     file = outcome(document, b"1333")
     file.seek(5)
-    assert read_outcome(file).blocks == (b"1", b"", b"333")
+    assert list(read_outcome(file).blocks) == [b"1", b"", b"333"]
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8])
@@ -90,46 +89,50 @@ def test_too_short_for_a_document(size: int) -> None:
         read_outcome(io.BytesIO(bytes(size)))
 
 
-def sparse(folder: Path, size: int, head: bytes) -> BinaryIO:
-    """Make a file of zeros that takes no room on the disk, but for its head."""
+def sparse(folder: Path, size: int, tail: bytes) -> BinaryIO:
+    """Make a file of zeros that takes no room on the disk, but for its tail."""
     path = folder / "outcome"
     with path.open("wb") as file:
-        file.write(head)
+        file.seek(size - len(tail))
+        file.write(tail)
         file.truncate(size)
     return path.open("rb")
 
 
 def test_a_file_beyond_the_limits(tmp_path: Path) -> None:
     """A file larger than document and blocks may be is refused by its size, unread; one byte less is looked into."""
-    limit = HEAD + DOCUMENT_LIMIT + BLOCK_LIMIT
+    limit = TAIL + DOCUMENT_LIMIT + BLOCK_LIMIT
     with sparse(tmp_path, limit + 1, b"") as file:
         with pytest.raises(InvalidOutcome, match=f"expected an outcome, got {limit + 1} bytes"):
             read_outcome(file)
-        assert file.tell() == 0
-    head = struct.pack(">Q", DOCUMENT_LIMIT)
-    with sparse(tmp_path, limit, head) as file, pytest.raises(InvalidOutcome, match="fields"):
+        assert file.tell() == limit + 1
+    with (
+        sparse(tmp_path, limit, struct.pack(">Q", DOCUMENT_LIMIT)) as file,
+        pytest.raises(InvalidOutcome, match="fields"),
+    ):
         read_outcome(file)
 
 
 def test_blocks_beyond_the_limit(tmp_path: Path) -> None:
     """Blocks of 256 MiB and a byte are refused before the document is read, however short it is; a byte less is not."""
     text = json.dumps(REFUSED).encode()
-    head = struct.pack(">Q", len(text)) + text
-    with sparse(tmp_path, len(head) + BLOCK_LIMIT + 1, head) as file:
+    tail = text + struct.pack(">Q", len(text))
+    with sparse(tmp_path, len(tail) + BLOCK_LIMIT + 1, tail) as file:
         with pytest.raises(InvalidOutcome, match=f"at most {BLOCK_LIMIT} bytes, got {BLOCK_LIMIT + 1}"):
             read_outcome(file)
-        assert file.tell() == HEAD
-    whole = len(head) + BLOCK_LIMIT
-    with sparse(tmp_path, whole, head) as file, pytest.raises(InvalidOutcome, match="blocks of the sizes"):
+        with pytest.raises(InvalidOutcome, match="blocks of the sizes"):
+            read_outcome(file, 2)  # parts may have as much each
+    whole = len(tail) + BLOCK_LIMIT
+    with sparse(tmp_path, whole, tail) as file, pytest.raises(InvalidOutcome, match="blocks of the sizes"):
         read_outcome(file)
 
 
 def test_a_document_beyond_the_limit(tmp_path: Path) -> None:
     """A document of 32 MiB and a byte is not read, though the file is long enough to hold it."""
-    with sparse(tmp_path, DOCUMENT_LIMIT + 100, struct.pack(">Q", DOCUMENT_LIMIT + 1)) as file:
-        with pytest.raises(InvalidOutcome, match=f"at most {DOCUMENT_LIMIT} bytes .* got {DOCUMENT_LIMIT + 1}"):
-            read_outcome(file)
-        assert file.tell() == HEAD
+    told = f"at most {DOCUMENT_LIMIT} bytes .* got {DOCUMENT_LIMIT + 1}"
+    tail = struct.pack(">Q", DOCUMENT_LIMIT + 1)
+    with sparse(tmp_path, DOCUMENT_LIMIT + 100, tail) as file, pytest.raises(InvalidOutcome, match=told):
+        read_outcome(file)
 
 
 @pytest.mark.parametrize("beyond", [1, 1000, 2**63])
@@ -190,7 +193,7 @@ def _set(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
         (_set("accepted", "blocks", 0, "dataset"), "x" * 201),
         (_set("accepted", "submission", "clips_sha256"), "../../etc/passwd"),
         (_set("accepted", "submission", "created"), "yesterday"),
-        (_set("accepted", "submission", "format"), 3),
+        (_set("accepted", "submission", "format"), 4),
         (_set("accepted", "categories", 0, "category"), "smell"),
         (_set("accepted", "categories", 0, "score", "value"), float("nan")),
         (_set("accepted", "categories", 0, "seconds"), float("inf")),
@@ -209,9 +212,12 @@ def test_results_that_are_none(change: Callable[[dict[str, Any], Any], None], va
 def test_either_problems_or_results() -> None:
     """Both would store a refused file, neither would lose an accepted one."""
     document, blocks = parts()
-    with pytest.raises(InvalidOutcome, match="either problems or results"):
+    with pytest.raises(InvalidOutcome, match="either problems, or results"):
         read_outcome(outcome(document | {"problems": [PROBLEM]}, blocks))
-    with pytest.raises(InvalidOutcome, match="either problems or results"):
+    lacking = {"sha256": sha("part"), "size": 1, "rows": 1, "clips_sha256": sha("rows")}
+    with pytest.raises(InvalidOutcome, match="either problems, or results"):
+        read_outcome(outcome(REFUSED | {"parts": [lacking]}))
+    with pytest.raises(InvalidOutcome, match="either problems, or results"):
         read_outcome(outcome(REFUSED | {"problems": []}))
 
 

@@ -21,7 +21,7 @@ ATTACK = """
 import sys
 from codec_superb.server.ingest import examine, fork_server
 
-def attack(file, task, result):
+def attack(file, task, result, parts):
     import ctypes, fcntl, json, os, resource, signal, socket, struct, threading
     parent, told = os.getppid(), {}
     attempts = {
@@ -70,7 +70,7 @@ fork_server.main(sys.argv[1:])
 IMPORTS = (
     ATTACK.partition("def attack")[0]
     + """
-def attack(file, task, result):
+def attack(file, task, result, parts):
     import sqlite3.dump
 
 examine.run = attack

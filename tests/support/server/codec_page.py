@@ -31,9 +31,9 @@ from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
-from codec_superb.server.ingest.examine import examine
-from codec_superb.server.ingest.outcome import Checked
-from codec_superb.server.ingest.task import OpenedTask, write_task
+from codec_superb.server.ingest.examine import run
+from codec_superb.server.ingest.outcome import Checked, read_outcome
+from codec_superb.server.ingest.task import write_task
 from codec_superb.server.settings import Settings
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -160,7 +160,7 @@ def store(
     digest = sha256(content).hexdigest()
     files.mkdir(parents=True, exist_ok=True)
     shutil.copy(file, files / f"{digest}.zip")
-    checked = Checked(*_examined(content))
+    checked = _examined(content)
     accepted = checked.outcome.accepted
     assert accepted is not None, checked.outcome.problems
     name = accepted.submission.codec.name
@@ -185,14 +185,14 @@ def store(
     return stored.id
 
 
-def _examined(content: bytes) -> Any:
+def _examined(content: bytes) -> Checked:
     document = Document.model_validate_json(read_archive(io.BytesIO(content))[SUBMISSION_NAME])
     known = {
         entry.name: clips_of(entry.name, entry.clips, CATEGORIES if entry.name == "mini" else ("speech",))
         for entry in document.datasets
     }
-    task = io.BytesIO()
+    task, result = io.BytesIO(), io.BytesIO()
     states = {name: (state.manifest_hash, pack_clips(state.clips)) for name, state in known.items()}
     write_task(task, LIMIT, states)
-    outcome, blocks = examine(io.BytesIO(content), OpenedTask(task))
-    return outcome, tuple(blocks)
+    run(io.BytesIO(content), task, result)
+    return read_outcome(result)

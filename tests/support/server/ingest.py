@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from httpx2 import Response
 from sqlalchemy import select
-from sqlalchemy.orm import undefer
+from sqlalchemy.orm import Session, undefer
 from starlette.testclient import TestClient
 from support.pipeline.stats import card, draw_rows, with_audio, write_run
 from support.pipeline.stats import sha as manifest_hash
@@ -26,11 +26,12 @@ from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.parts.writing import files_of
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
-from codec_superb.server.database.models import Account, ClipBlock, Submission, Token
+from codec_superb.server.database.models import Account, ClipBlock, Submission, SubmissionPart, Token
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.names.catalogue import cards
@@ -147,18 +148,37 @@ def register(database: Database, name: str, clips: Clips, digest: str | None = N
 def whole_submissions(database: Database, settings: Settings) -> list[str]:
     """Expect of every submission that its file has its hash and its blocks have its rows."""
     with database.transaction() as session:
-        found = session.scalars(select(Submission)).all()
+        found = session.scalars(select(Submission).options(undefer(Submission.document))).all()
         for submission in found:
             path = submission_path(settings, submission.file_sha256)
             assert hashlib.sha256(path.read_bytes()).hexdigest() == submission.file_sha256
             statement = select(ClipBlock).where(ClipBlock.submission_id == submission.id)
             blocks = session.scalars(statement.options(undefer(ClipBlock.data))).all()
             rows = [row for block in blocks for row in open_table(io.BytesIO(block.data), own=True)]
-            packed = open_table(io.BytesIO(read_archive(path)[CLIPS_NAME]), leave=True)  # a stranger's tasks stay there
-            assert sorted(rows, key=_place) == sorted(packed, key=_place)
+            assert sorted(rows, key=_place) == sorted(_packed_rows(session, settings, submission), key=_place)
             assert len(rows) == submission.clips
             assert submission.results
         return [submission.file_sha256 for submission in found]
+
+
+def _packed_rows(session: Session, settings: Settings, submission: Submission) -> list[ClipRow]:
+    """Read the rows of a submission's file, or of its parts."""
+    wanted = select(SubmissionPart.sha256).where(SubmissionPart.submission_id == submission.id)
+    parts = session.scalars(wanted.order_by(SubmissionPart.number)).all()
+    assert parts == [part["sha256"] for part in submission.document.get("parts", ())]
+    members = [read_archive(submission_path(settings, sha256), part=True) for sha256 in parts]
+    members = members or [read_archive(submission_path(settings, submission.file_sha256))]
+    # a stranger's tasks stay there
+    return [row for found in members for row in open_table(io.BytesIO(found[CLIPS_NAME]), leave=True)]
+
+
+def in_parts(folder: Path, codec: str, *, rows: int = 5, seed: int = 1) -> tuple[bytes, dict[str, Path]]:
+    """Pack the drawn rows of :func:`drawn` in parts; return the file that describes them, and the parts by hash."""
+    folder.mkdir(exist_ok=True)
+    listed = cards()[codec].model_dump(exclude={"name"}) if codec in cards() else {}
+    run = write_run(folder, draw_rows(seed, CLIPS), card=card(codec, **listed))
+    one, *parts = files_of(pack([run], folder / f"{codec}.zip", submitter=Submitter(name="Ann"), most_rows=rows))
+    return one.read_bytes(), {hashlib.sha256(part.read_bytes()).hexdigest(): part for part in parts}
 
 
 def service_on(request: pytest.FixtureRequest, folder: Path, **chosen: Any) -> Iterator[Service]:

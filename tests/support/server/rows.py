@@ -23,7 +23,9 @@ from codec_superb.server.database.models import (
     PublishedResults,
     RateHit,
     RunningProcess,
+    StagedPart,
     Submission,
+    SubmissionPart,
     Token,
 )
 from codec_superb.server.database.verification import (
@@ -72,6 +74,11 @@ def fill_tables(session: Session, files: Path) -> list[str]:
     session.add(Family(name=WORDS, skeleton="words", owner=account, created=MOMENT))
     _add_verification(session, identities[0])
     _add_listening(session, identities[0])
+    assert account is not None
+    first = session.get_one(Submission, identities[0])
+    part: dict[str, Any] = {"sha256": first.file_sha256, "size": first.file_size}
+    session.add(SubmissionPart(submission_id=first.id, number=1, rows=3, **part))
+    session.add(StagedPart(account_id=account.id, received=MOMENT, **part))
     session.add(RateHit(id="1" * 32, key="2" * 64, at=MOMENT, expires=MOMENT))
     session.add(CheckJob(id="3" * 32, sender="4" * 64, file_sha256="5" * 64, state="done", outcome={"detail": WORDS}))
     session.add(

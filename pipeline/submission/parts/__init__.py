@@ -1,0 +1,1 @@
+"""Submissions whose rows lie in several files beside the one that describes them."""

@@ -1,0 +1,156 @@
+"""Parts of submissions that come before what describes them: received one by one, kept for a while, then named or gone.
+
+A row of ``staged_parts`` is made before its file is in the vault and is gone after it: what an account has staged is
+bounded by its rows, and the removal of orphans takes files without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO
+
+from sqlalchemy import Select, delete, func, select
+from sqlalchemy.orm import Session
+
+from codec_superb.pipeline.submission.schema import Part
+from codec_superb.server.database.models import Account, StagedPart, SubmissionPart, now
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Conflict, NotFound, TooLarge, Unavailable
+from codec_superb.server.ingest.receive import Upload
+from codec_superb.server.ingest.schemas import StagedFile, StagedFiles
+from codec_superb.server.people.access import Identity, valid_token
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import (
+    STAGED_FOR,
+    hold_off_cleaning,
+    hold_off_others,
+    move_in,
+    remove_orphans,
+    remove_part,
+    submission_path,
+)
+from codec_superb.server.storage.vault import vault_of
+
+
+def staged(database: Database, settings: Settings, caller: Identity) -> StagedFiles:
+    """List what an account has staged and this service has, and the bytes that it may send beside it."""
+    with database.transaction() as session:
+        rows = session.scalars(_of(caller).order_by(StagedPart.received, StagedPart.sha256)).all()
+    vault = vault_of(settings)
+    files = [_file(row) for row in rows if vault.has(row.sha256)]
+    return StagedFiles(parts=files, bytes_left=max(0, settings.staged_limit - sum(row.size for row in rows)))
+
+
+def has_room(database: Database, settings: Settings, caller: Identity, size: int) -> None:
+    """Expect that an account may stage so many bytes. Raises TooLarge."""
+    with database.transaction() as session:
+        _check_room(session, settings, caller, size)
+
+
+def stage(database: Database, settings: Settings, upload: Upload, caller: Identity) -> tuple[StagedFile, bool]:
+    """Keep a received part; return what is said of it and whether it is new. Raises TooLarge beyond the account's room.
+
+    Killed in between, a row without a file is left, which the same part fills when it comes again.
+    """
+    sweep(database, settings)
+    with hold_off_cleaning(settings):
+        with database.transaction(write=True) as session:
+            if settings.shared:
+                hold_off_others(session)
+            if caller.token_id is not None:
+                valid_token(session, caller.token_id)
+            # of two parts at once the second sees the first
+            session.execute(select(Account.id).where(Account.id == caller.account_id).with_for_update())
+            row = session.get(StagedPart, (caller.account_id, upload.sha256))
+            new = row is None
+            if row is None:
+                _check_room(session, settings, caller, upload.size)
+                row = StagedPart(account_id=caller.account_id, sha256=upload.sha256, size=upload.size)
+                session.add(row)
+            row.received = now()
+            told = _file(row)
+        move_in(settings, upload.path, upload.sha256)
+    return told, new
+
+
+def discard(database: Database, settings: Settings, sha256: str, caller: Identity) -> None:
+    """Forget a staged part. Raises NotFound where the account has none of this hash."""
+    with database.transaction(write=True) as session:
+        row = session.get(StagedPart, (caller.account_id, sha256))
+        if row is None:
+            raise NotFound(f"no part with the SHA-256 {sha256[:16]}… waits for a submission of this account")
+        session.delete(row)
+    remove_part(settings, database, sha256)
+
+
+def sweep(database: Database, settings: Settings) -> None:
+    """Remove parts that nobody has named in time, whoever sent them."""
+    with database.transaction() as session:
+        expired = session.scalar(select(func.count()).where(StagedPart.received < now() - STAGED_FOR))
+    if expired:
+        remove_orphans(settings, database)
+
+
+@contextmanager
+def opened(
+    database: Database, settings: Settings, parts: Sequence[Part], caller: Identity
+) -> Iterator[Sequence[BinaryIO]]:
+    """Open the parts that a file names: those that the account has staged, or that stored submissions have.
+
+    Raises Conflict, which names the others, where some are not here.
+    """
+    with database.transaction() as session:
+        known = _known(session, parts, caller)
+    places = {sha256: submission_path(settings, sha256) for sha256 in known}
+    here = {sha256 for sha256, place in places.items() if place.exists()}
+    if lacking := [number for number, part in enumerate(parts, start=1) if part.sha256 not in here]:
+        named = ", ".join(map(str, lacking[:10])) + (f" and {len(lacking) - 10} more" if len(lacking) > 10 else "")  # noqa: PLR2004
+        raise Conflict(
+            f"expected the {len(parts)} parts of this submission before the file that describes them, part {named} is "
+            "not here: codec-superb submit sends all files, PUT /api/v1/parts/SHA256 one"
+        )
+    with ExitStack() as files:
+        yield [files.enter_context(places[part.sha256].open("rb")) for part in parts]
+
+
+def name(session: Session, submission_id: str, parts: Sequence[Part], caller: Identity) -> None:
+    """Note the parts of a submission in the transaction that stores it; they wait no more.
+
+    Raises Unavailable where one has expired since it was checked.
+    """
+    if {part.sha256 for part in parts} - _known(session, parts, caller):
+        raise Unavailable("parts expired while they were checked; send them again", headers={"Retry-After": "1"})
+    for number, part in enumerate(parts, start=1):
+        session.add(
+            SubmissionPart(
+                submission_id=submission_id, number=number, sha256=part.sha256, size=part.size, rows=part.rows
+            )
+        )
+    hashes = [part.sha256 for part in parts]
+    session.execute(delete(StagedPart).where(StagedPart.account_id == caller.account_id, StagedPart.sha256.in_(hashes)))
+
+
+def _known(session: Session, parts: Sequence[Part], caller: Identity) -> set[str]:
+    hashes = [part.sha256 for part in parts]
+    mine = _of(caller).with_only_columns(StagedPart.sha256).where(StagedPart.sha256.in_(hashes))
+    stored = select(SubmissionPart.sha256).where(SubmissionPart.sha256.in_(hashes))
+    return {*session.scalars(mine), *session.scalars(stored)}
+
+
+def _of(caller: Identity) -> Select[StagedPart]:
+    return select(StagedPart).where(StagedPart.account_id == caller.account_id)
+
+
+def _check_room(session: Session, settings: Settings, caller: Identity, size: int) -> None:
+    used = session.scalar(select(func.sum(StagedPart.size)).where(StagedPart.account_id == caller.account_id)) or 0
+    if used + size > settings.staged_limit:
+        raise TooLarge(
+            f"expected at most {settings.staged_limit / 1e6:g} MB of parts that wait for their submission, got "
+            f"{used / 1e6:.1f} MB and {size / 1e6:.1f} more: parts that nobody needs go by "
+            f"DELETE /api/v1/parts/SHA256, or after {STAGED_FOR.days} days"
+        )
+
+
+def _file(row: StagedPart) -> StagedFile:
+    return StagedFile(sha256=row.sha256, size=row.size, expires=row.received + STAGED_FOR)
