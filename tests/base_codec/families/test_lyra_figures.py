@@ -53,6 +53,7 @@ def test_three_clips_have_their_pesq(clip: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1, among="a benchmark comes to its known figures")
 def test_mini_gives_the_known_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
