@@ -237,7 +237,7 @@ class TestApplications:
             ({"words": 900}, "asr: 900 words in the labels, 400 in results of others"),
             (
                 {"value": 7.0, "ceiling": 9.0},
-                "asr_wer_pct: 9.0 on the originals, 4.0 in results of others with the same model",
+                "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
             ),
             ({}, ""),
             ({"ceiling": 4.4}, ""),
@@ -247,7 +247,7 @@ class TestApplications:
     def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
         """Clips cannot be chosen by their labels; another model is another measurement, and is ranked apart."""
         honest = [Probed("asr_wer_pct", 8.0, 4.0)]
-        for number, owner in enumerate(("ann", "ann", "bob")):
+        for number, owner in enumerate(("ann", "ann", "bob", "carl")):
             publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
         probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
         found = warned(database, owner="mallory", applications=[probed])
@@ -318,6 +318,22 @@ class TestApplications:
         found = warned(database, owner="mallory", applications=[Probed(figure, value, best)])
         own = [w["holds"] for w in found if w["kind"] == "application"]
         assert own == ([True] if held else [])
+
+    def test_who_sends_first_decides_no_ceiling(self, database: Database) -> None:
+        """One forged ceiling has honest ones wait beside it until a moderator accepts one: those after it are free."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 103.0, 102.0)
+        with database.transaction(write=True) as session:
+            first = make_submission(
+                session, "bad_x", 12.0, 0.78, datasets=SPEECH, owner="mallory", applications=[forged]
+            )
+        for number in range(2):
+            (found,) = warned(database, f"x{number}_x", owner=f"o{number}", applications=[honest])
+            assert f"102 with the same model in {first} (too few" in found["text"]
+        with database.transaction(write=True) as session:
+            kept = make_submission(session, "one_x", 12.0, 0.79, datasets=SPEECH, owner="ann", applications=[honest])
+            session.get_one(Submission, kept).decided_by = "the moderator"
+            assert [each["holds"] for each in warnings_for(session, first)] == [True]
+        assert warned(database, "next_x", owner="bob", applications=[honest]) == []
 
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""

@@ -73,17 +73,19 @@ def test_rows_say_whose_word_they_are_and_a_new_version_erases_none(
     with database.transaction(write=True) as session:
         dataset = add_private_set(session)
         add_gaps(session, dataset, USUAL)
-        forged = add_gaps(session, dataset, {f"forged{n}_1": 0.5 for n in range(9)} | {"mine_1": 0.2}, status="self-reported")
+        gaps = {f"forged{number}_1": 0.5 for number in range(9)} | {"mine_1": 0.2}
+        forged = add_gaps(session, dataset, gaps, status="self-reported")
         make_submission(session, "mine_1", 12.0, 0.7)
         session.execute(update(Submission).where(Submission.id == forged["mine_1"]).values(status="withdrawn"))
         bump_revision(session)
     app.state.board.refresh()
-    gaps = {gap["codec"]: gap for gap in client.get("/api/v1/private-sets").json()["gaps"]}
+    found = {gap["codec"]: gap for gap in client.get("/api/v1/private-sets").json()["gaps"]}
     told = ("version", "current", "source", "submitter", "typical_gap", "stands_out")
-    assert [gaps["mine_1"][name] for name in told] == [1, False, "withdrawn", "someone", 0.03, True]
-    assert [gaps["opus_16k"][name] for name in told[:4]] == [1, True, "verified", "someone"]
+    assert [found["mine_1"][name] for name in told] == [1, False, "withdrawn", "someone", 0.03, True]
+    assert [found["opus_16k"][name] for name in told[:4]] == [1, True, "verified", "someone"]
     page = client.get("/private").text
-    assert [page.count(f">{word}</span>") for word in ("self-reported", "withdrawn", "version 1", "verified")] == [9, 1, 1, 5]
+    badges = {"self-reported": 9, "withdrawn": 1, "version 1": 1, "verified": 5}
+    assert {word: page.count(f">{word}</span>") for word in badges} == badges
 
 
 def test_too_few_clips_are_not_kept(board: Board) -> None:

@@ -93,7 +93,11 @@ def add_private_set(session: Session, name: str = "private-2026") -> PrivateData
 
 
 def add_gaps(
-    session: Session, dataset: PrivateDataset, gaps: Mapping[str, float | None], arm: float = 0.02, *,
+    session: Session,
+    dataset: PrivateDataset,
+    gaps: Mapping[str, float | None],
+    arm: float = 0.02,
+    *,
     status: str = "verified",
 ) -> dict[str, str]:
     """Store a submission of each codec with a gap in speech on ``dataset``; return their ids by codec.
