@@ -89,17 +89,24 @@ def test_rows_say_whose_word_they_are_and_a_new_version_erases_none(
 
 
 def test_too_few_clips_are_not_kept(board: Board) -> None:
-    """Nineteen values behind one metric, clips that failed, a category of seven: nothing, no gap, nothing."""
+    """Nineteen values behind one metric, clips that failed, a category of seven: nothing, no gap, nothing.
+
+    Four speakers have no interval.
+    """
     rows = draw_rows(3, 75, dataset="private", categories=("speech", "audio", "music"))
     speech = [row for row in rows if row.category == "speech"]
     for row in speech[:6]:
         row.metrics["pesq"] = MetricValue(status="undefined", reason="no utterance")
     audio = [row for row in rows if row.category == "audio"]
+    speakers = [row.model_copy(update={"cluster": f"{n % 4:012x}"}) for n, row in enumerate(audio)]
     audio[0] = failed(audio[0].clip, dataset="private", category="audio")
     with board.database.transaction(write=True) as session:
         dataset = add_private_set(session)
         dataset.counts = {"speech": 25, "audio": 25, "music": 7}
         found = reduced(session, board.submission, dataset, [*speech, *audio, *rows[2::3]])
+        (of_few,) = reduced(session, board.submission, dataset, speakers).results
+    assert (of_few.gap is None, of_few.gap_low, of_few.summary["low"]) == (False, None, None)
+    assert of_few.summary["score"] is not None
     (kept,) = found.results
     assert (kept.category, kept.gap, kept.summary["complete"]) == ("audio", None, False)
     assert found.words == (
