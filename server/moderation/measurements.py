@@ -208,8 +208,9 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[str]:
             told = own["totals"].get(unit, 0)
             yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} {whose}"
     ceiling = own["reference"]["value"]
+    votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is not None and 2 * sum(_is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
-        middle = sorted(vote.figure["reference"]["value"] or 0.0 for vote in votes)[len(votes) // 2]
+        middle = sorted(vote.figure["reference"]["value"] for vote in votes)[len(votes) // 2]
         whose = _whose([vote for vote in votes if _is_near(middle, vote.figure["reference"])])
         told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
         yield f"{own['figure']}: {told} {whose}"

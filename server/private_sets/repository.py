@@ -100,7 +100,7 @@ def _stored(session: Session) -> list[_Found]:
     stored = session.execute(statement).all()
     standing = {codec: of.submission for codec, of in counted_submissions(session).items()} if stored else {}
     return _newest(
-        _Found(*head, Score(value=value, low=low, high=high), standing[head[2]] == head[0].submission_id)
+        _Found(*head, public=Score(value=value, low=low, high=high), current=standing[head[2]] == head[0].submission_id)
         for *head, value, low, high in stored
         if head[2] in standing and head[0].summary["clips"] >= FEWEST
     )
