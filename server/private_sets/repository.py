@@ -100,10 +100,14 @@ def _stored(session: Session) -> list[_Found]:
     stored = session.execute(statement).all()
     standing = {codec: of.submission for codec, of in counted_submissions(session).items()} if stored else {}
     return _newest(
-        _Found(*head, public=Score(value=value, low=low, high=high), current=standing[head[2]] == head[0].submission_id)
-        for *head, value, low, high in stored
-        if head[2] in standing and head[0].summary["clips"] >= FEWEST
-    )
+        _Found(
+            row.PrivateResult, row.PrivateDataset, row.name, row.title, row.family,
+            row.version, row.status, row.account,
+            Score(value=row.score, low=row.low, high=row.high), standing[row.name] == row.PrivateResult.submission_id,
+        )
+        for row in stored
+        if row.name in standing and row.PrivateResult.summary["clips"] >= FEWEST
+    )  # fmt: skip
 
 
 def _newest(found: Iterable[_Found]) -> list[_Found]:
