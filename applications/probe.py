@@ -32,6 +32,10 @@ SIGNED = ("drift:", "mi:", "nmi:", "control:")
 LARGEST_COUNT = 1e12
 """Of any count of a clip: far above the bits of an hour of sound, far below what sums cannot hold."""
 
+MOST_ERRORS = 1000.0
+"""For each word or character said: one of them, and 224 tokens of some four letters heard in 30 s, half of Whisper's
+context (arXiv:2212.04356)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -69,6 +73,14 @@ class ProbeMetric:
     interval: bool = True
     """Whether it has an interval: the least cost over thresholds chosen on the same trials is too low, and by more than
     its spread."""
+    bounds: tuple[float, float] | None = None
+    """What a file may say where ``minimum`` or ``maximum``, the ends of the scale of its intervals, is open: nothing
+    that was measured lies beyond. None for the two themselves."""
+
+    @property
+    def admitted(self) -> tuple[float, float]:
+        """Least and largest value that is received."""
+        return self.bounds or (self.minimum, self.maximum)
 
 
 class KeptFrames(NamedTuple):

@@ -12,7 +12,7 @@ from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.frozen.rows import METHODS, frozen_probes
 from codec_superb.applications.mseb.tasks import own_tasks
-from codec_superb.applications.probe import Field, Probe, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, Field, Probe, ProbeMetric
 from codec_superb.applications.token_contents.rows import contents_probes
 from codec_superb.applications.token_models.rows import model_probes
 from codec_superb.applications.tokens.rows import token_probes
@@ -24,6 +24,10 @@ _SPEECH: tuple[Category, ...] = ("speech",)
 _ROOT = "codec_superb.applications"
 _FIGURES = f"{_ROOT}.metric_functions"
 _VERIFICATION = f"{_ROOT}.verification"
+_ERRORS = (0.0, 100.0 * MOST_ERRORS)
+_FARTHEST = 2 * (200 * 13) ** 0.5
+"""Of two vectors of 13 coefficients: of 201 numbers none is more than √200 standard deviations from their mean
+(Samuelson, How Deviant Can You Be?, 1968)."""
 _MOS = (Field("mos", 0.0, 6.0),)
 
 
@@ -51,12 +55,12 @@ _ROWS = (
             ProbeMetric(
                 "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
                 "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
-                f"{_FIGURES}:word_error_rate", per="words",
+                f"{_FIGURES}:word_error_rate", per="words", bounds=_ERRORS,
             ),
             ProbeMetric(
                 "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
                 "As the word error rate, over characters: for Chinese, Japanese and Korean.",
-                f"{_FIGURES}:character_error_rate", per="characters",
+                f"{_FIGURES}:character_error_rate", per="characters", bounds=_ERRORS,
             ),
         ),
         version="1",
@@ -235,7 +239,7 @@ _ROWS = (
             ProbeMetric(
                 "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
-                f"{_FIGURES}:mean", "distance",
+                f"{_FIGURES}:mean", "distance", bounds=(0.0, _FARTHEST),
             ),
         ),
         version="1",

@@ -26,6 +26,9 @@ DatabaseOption = Annotated[
         show_default="$CODEC_SUPERB_SERVER_DATABASE, else leaderboard.sqlite in the storage folder",
     ),
 ]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Put results in place of those of another source, which are lost.")
+]
 StorageOption = Annotated[
     Path | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.mseb.kind import Kind, Metrics
 from codec_superb.applications.mseb.set_kinds import SET_KINDS
-from codec_superb.applications.probe import Field, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, Field, ProbeMetric
 
 _HERE = "codec_superb.applications.mseb"
 _FIGURES = f"{_HERE}.figures"
@@ -57,6 +57,7 @@ def _metric(row: _Row, key: str, label: str) -> ProbeMetric:
         row.definition,
         row.target if ":" in row.target else f"{_FIGURES}:{row.target}",
         row.field,
+        bounds=(0.0, 100.0 * MOST_ERRORS) if row.maximum == inf else None,  # rates of errors
     )
 
 

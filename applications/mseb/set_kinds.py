@@ -14,6 +14,14 @@ _SETS = f"{_HERE}.set_figures"
 _CLUSTERS = f"{_HERE}.cluster_figures"
 _SCORERS = f"{_HERE}.scorers"
 
+_SQUARED = (0.0, 2.0**40)
+"""Of two frames apart. The largest are powers: those of 1,024 samples within ±1 are 2^18.6 together, so such frames are
+2^38.2 apart, squared; frames of models are nearer by far."""
+_KERNEL = 200.0
+"""100 times the means within either side less twice that across, of similarities between 0 and 1."""
+_LONGER = (0.0, 2.0)
+"""Both sides last as long: of the longer one, with twice as many frames at most, each is an edit."""
+
 
 def _clustering_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     """Agreement of clusters with labels."""
@@ -47,22 +55,23 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_fad", f"{label}: Fréchet distance", "", False, 0.0, inf, 3,
             "Fréchet distance of normal densities fitted to the frames of originals and resyntheses.",
-            f"{_SETS}:fad", per="frames",
+            f"{_SETS}:fad", per="frames", bounds=_SQUARED,
         ),
         ProbeMetric(
             f"{key}_kad", f"{label}: kernel distance", "", False, -inf, inf, 3,
             "100 times the unbiased squared discrepancy; bandwidth of the originals, pairs of one moment left out.",
-            f"{_SETS}:kad", per="frames",
+            f"{_SETS}:kad", per="frames", bounds=(-_KERNEL, _KERNEL),
         ),
         ProbeMetric(
             f"{key}_kad_compat", f"{label}: kernel distance as published", "", False, 0.0, inf, 3,
             "As in the toolkit: bandwidth of the resyntheses, all pairs, values below 0 shown as 0.",
-            f"{_SETS}:kad_compat", per="frames",
+            f"{_SETS}:kad_compat", per="frames", bounds=(0.0, _KERNEL),
         ),
         ProbeMetric(
             f"{key}_mse", f"{label}: mean squared difference", "", False, 0.0, inf, 4,
             "Mean squared difference of all frames of a clip from those of its original, mean over clips.",
             f"{_HERE.rpartition('.')[0]}.metric_functions:mean", "squared_difference",
+            bounds=_SQUARED,
         ),
     )  # fmt: skip
 
@@ -73,7 +82,7 @@ def _vector_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_ced", f"{label}: continuous edit distance", "", False, 0.0, inf, 3,
             "Cost of editing the vectors of the original into those of the resynthesis, over twice their number.",
-            f"{_HERE}.stability:ced", per="vectors",
+            f"{_HERE}.stability:ced", per="vectors", bounds=_LONGER,
         ),
     )  # fmt: skip
 
@@ -84,7 +93,7 @@ def _code_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_ued", f"{label}: unit edit distance", "", False, 0.0, inf, 3,
             "Edits between the units of the original and of the resynthesis, over the units of the original.",
-            f"{_HERE}.stability:ued", per="units",
+            f"{_HERE}.stability:ued", per="units", bounds=_LONGER,
         ),
     )  # fmt: skip
 

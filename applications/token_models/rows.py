@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
-from codec_superb.applications.tokens.rows import OWN
+from codec_superb.applications.tokens.rows import MOST_BITS, MOST_KBPS, OWN
 from codec_superb.metrics.table import CATEGORIES
 
 _FIGURES = "codec_superb.applications.tokens.figures"
@@ -14,9 +14,10 @@ _BITS = "bits:lm:all"
 
 def _figure(key: str, words: str, unit: str, target: str, definition: str) -> ProbeMetric:
     lowest = 1.0 if target == "perplexity" else 0.0
+    most = {"perplexity": 2.0**MOST_BITS, "kbps": MOST_KBPS}.get(target, MOST_BITS)
     return ProbeMetric(
         f"tokens_lm_{key}", f"Tokens to a language model: {words}", unit, False, lowest, inf, 3, definition,
-        f"{_FIGURES}:{target}", _BITS,
+        f"{_FIGURES}:{target}", _BITS, bounds=(lowest, most),
     )  # fmt: skip
 
 

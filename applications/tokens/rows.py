@@ -50,14 +50,30 @@ _STABILITY = (
     ProbeMetric(
         "tokens_edits_pct", "Edits of tokens: coded twice", "%", False, 0.0, inf, 1,
         "Edits between the first codebook's sequences of both codings (Levenshtein) over its tokens.",
-        f"{_FIGURES}:edit_rate", "edits:recode_2",
+        f"{_FIGURES}:edit_rate", "edits:recode_2", bounds=(0.0, 200.0),  # the second coding is no longer than twice
     ),
 )  # fmt: skip
+MOST_ENTRIES = 1e12
+"""Of a codebook, as a card may say."""
+MOST_BITS = 80.0
+"""Of a token: twice log2 of those entries, since a coder or a model may do worse than none."""
+MOST_KBPS = 1e6
+"""As a card may say."""
 
 
 def _rate(key: str, words: str, target: str, name: str, definition: str, unit: str = "bit") -> ProbeMetric:
     return ProbeMetric(
-        f"tokens_{key}", f"Tokens: {words}", unit, False, 0.0, inf, 3, definition, f"{_FIGURES}:{target}", name
+        f"tokens_{key}",
+        f"Tokens: {words}",
+        unit,
+        False,
+        0.0,
+        inf,
+        3,
+        definition,
+        f"{_FIGURES}:{target}",
+        name,
+        bounds=(0.0, MOST_KBPS if unit == "kbps" else MOST_BITS),
     )
 
 
@@ -86,7 +102,7 @@ _RATE = (
     ProbeMetric(
         "tokens_perplexity", "Tokens: perplexity", "", True, 1.0, inf, 1,
         "2 to the mean unigram entropy: equally likely entries with the same entropy.", f"{_FIGURES}:perplexity",
-        "bits:unigram:all",
+        "bits:unigram:all", bounds=(1.0, MOST_ENTRIES),
     ),
     ProbeMetric(
         "tokens_use_pct", "Tokens: entries used", "%", True, 0.0, 100.0, 1,

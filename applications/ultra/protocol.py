@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import inf
 
 from codec_superb.applications.averages.composite import Composite
-from codec_superb.applications.probe import ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, ProbeMetric
 from codec_superb.applications.ultra.average import DatasetMetrics, Floats, Value, average
 
 Values = Mapping[tuple[str, str], Value]
@@ -69,7 +69,7 @@ ULTRA = Composite(
     ProbeMetric(
         "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
         "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
-        "codec_superb.applications.ultra.protocol:average_of",
+        "codec_superb.applications.ultra.protocol:average_of", bounds=(100.0 * (1.0 - MOST_ERRORS), 100.0),
     ),
     "ultra",
     tuple((row.name, key) for row in DATASETS for key in row.needed),

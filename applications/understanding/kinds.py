@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, NamedTuple
 
-from codec_superb.applications.probe import Field, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, Field, ProbeMetric
 
 _HERE = "codec_superb.applications.understanding.figures"
 _LIMITS = "codec_superb.applications.understanding.limits"
@@ -28,6 +28,7 @@ class _Row(NamedTuple):
     minimum: float = 0.0
     maximum: float = 100.0
     per: str = ""
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Kind:
         return tuple(
             ProbeMetric(
                 f"{key}_{row.suffix}", f"{title}: {row.words}", row.unit, row.higher_is_better, row.minimum,
-                row.maximum, 2, row.definition, row.target, row.field, row.per,
+                row.maximum, 2, row.definition, row.target, row.field, row.per, bounds=row.bounds,
             )
             for row in self.rows
         )  # fmt: skip
@@ -67,6 +68,7 @@ _WIN = _Row(
     f"{_COMMON}:percentage", "win",
 )  # fmt: skip
 _COMPARED = (Field("win", 0.0, 1.0), Field("steady", 0.0, 1.0, whole=True), _READ)
+_ERRORS = (0.0, 100.0 * MOST_ERRORS)
 _EDITS = ("substitutions", "deletions", "insertions")
 
 KINDS: dict[str, Kind] = {
@@ -80,6 +82,7 @@ KINDS: dict[str, Kind] = {
                 "above_chance_pct", "accuracy above chance",
                 "(accuracy − chance) / (1 − chance), chance being the mean of 1 over the number of options.",
                 f"{_HERE}:above_chance", "correct", minimum=-inf,
+                bounds=(-100.0, 100.0),  # no accuracy, and chance of a half: of two options
             ),
             _UNREAD,
             _Row(
@@ -109,11 +112,12 @@ KINDS: dict[str, Kind] = {
         rows=(
             _Row(
                 "wer_pct", "word error rate", "Errors over the words of all labels, by the task's normaliser.",
-                f"{_COMMON}:word_error_rate", higher_is_better=False, maximum=inf, per="words",
+                f"{_COMMON}:word_error_rate", higher_is_better=False, maximum=inf, per="words", bounds=_ERRORS,
             ),
             _Row(
                 "cer_pct", "character error rate", "As the word error rate, over characters.",
                 f"{_COMMON}:character_error_rate", higher_is_better=False, maximum=inf, per="characters",
+                bounds=_ERRORS,
             ),
         ),
     ),

@@ -10,7 +10,7 @@ import typer
 from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import ACTOR, list_published, remove_published, server_transaction
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
+from codec_superb.cli.server_options import DatabaseOption, ReplaceOption, StorageOption, server_settings
 
 app = typer.Typer(help="Published results of MSEB's encoders.", no_args_is_help=True)
 
@@ -21,11 +21,12 @@ def import_(
         list[Path], typer.Argument(metavar="FILES|DIR…", help="Result files <encoder>/<task>.jsonl, or folders.")
     ],
     source: Annotated[str, typer.Option("--source", help="Where they come from: an address, a state, a date.")],
+    replace: ReplaceOption = False,
     database: DatabaseOption = None,
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the results of encoders on the page of MSEB; an encoder's earlier import is replaced."""
+    """Show the results of encoders on the page of MSEB; an encoder's earlier one of the same source is replaced."""
     from codec_superb.applications.mseb.result_json import read_files, rows_of
 
     server_settings(database, storage)  # first: many files take long to read, wrong settings should show before
@@ -33,7 +34,7 @@ def import_(
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.published.importing import add_encoders
 
-        counts = add_encoders(session, rows, source, actor=ACTOR)
+        counts = add_encoders(session, rows, source, actor=ACTOR, replace=replace)
     if as_json:
         print_json({"source": source, "encoders": counts})
         return

@@ -10,7 +10,7 @@ import typer
 from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import ACTOR, list_published, remove_published, server_transaction
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
+from codec_superb.cli.server_options import DatabaseOption, ReplaceOption, StorageOption, server_settings
 
 app = typer.Typer(help="Published results of models that hear and answer.", no_args_is_help=True)
 
@@ -22,11 +22,12 @@ def import_(
         typer.Argument(metavar="FILES|DIR…", help="Files <model>/<dataset>/<time>-overall.json, or folders."),
     ],
     source: Annotated[str, typer.Option("--source", help="Where they come from: an address, a state, a date.")],
+    replace: ReplaceOption = False,
     database: DatabaseOption = None,
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show result files of UltraEval-Audio on the page of understanding; a model's earlier import is replaced."""
+    """Show result files of UltraEval-Audio on the page of understanding; earlier ones of the source are replaced."""
     from codec_superb.applications.understanding.conversion.published import read_published
 
     server_settings(database, storage)  # first: many files take long to read, wrong settings should show before
@@ -34,7 +35,7 @@ def import_(
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.published.importing import add_models
 
-        counts = add_models(session, rows, source, actor=ACTOR)
+        counts = add_models(session, rows, source, actor=ACTOR, replace=replace)
     if as_json:
         print_json({"source": source, "models": counts})
         return

@@ -10,7 +10,7 @@ import typer
 from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import ACTOR, list_published, remove_published, server_transaction
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
+from codec_superb.cli.server_options import DatabaseOption, ReplaceOption, StorageOption, server_settings
 
 app = typer.Typer(help="Results of `xares run`.", no_args_is_help=True)
 
@@ -21,11 +21,12 @@ def import_(
         list[Path], typer.Argument(metavar="FILES|DIR…", help="Files of `xares run --json`, or folders with them.")
     ],
     source: Annotated[str, typer.Option("--source", help="Where they come from: an address, a state, a date.")],
+    replace: ReplaceOption = False,
     database: DatabaseOption = None,
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show them on the page of XARES; of the same encoder, track, decoder and mode the earlier import is replaced."""
+    """Show them on the page of XARES; of the same encoder, track, decoder, mode and source the earlier is replaced."""
     from codec_superb.pipeline.xares.result_file import read_results
 
     server_settings(database, storage)  # first: wrong settings should show before files are read
@@ -33,7 +34,7 @@ def import_(
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.published.importing import add_xares
 
-        counts = add_xares(session, found, source, actor=ACTOR)
+        counts = add_xares(session, found, source, actor=ACTOR, replace=replace)
     if as_json:
         print_json({"source": source, "results": counts})
         return

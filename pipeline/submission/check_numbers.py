@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from codec_superb.applications.table import PROBES
+from codec_superb.applications.probe import SIDES
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS, PROBES
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
@@ -104,7 +106,23 @@ def check_aggregates(
         findings.note(f"intervals are those of {METHOD}; the file has those of {submission.bootstrap.method}")
     where = f"{SUBMISSION_NAME}: aggregates"
     _compare(computed.model_dump(), submission.aggregates.model_dump(), where, findings, slack)
+    check_figures(computed.applications, findings)
     return computed
+
+
+def check_figures(figures: Sequence[ApplicationAggregate], findings: Findings) -> None:
+    """Check that figures of applications are such as can be measured: their rows may fit each other and be invented."""
+    for position, entry in enumerate(figures):
+        least, most = (PROBE_METRICS.get(entry.figure) or COMPOSITES[entry.figure]).admitted
+        for side in SIDES:
+            value = getattr(entry, side).value
+            slack = TOLERANCE * max(1.0, abs(least), abs(most))
+            if value is not None and not least - slack <= value <= most + slack:
+                where = f"{SUBMISSION_NAME}: aggregates.applications.{position}.{side}"
+                expected = f"{entry.figure} between {least:.6g} and {most:.6g}, beyond which nothing is measured"
+                findings.add(
+                    where, expected, f"{value:.6g}", "probe the runs again, and look at what the model answers"
+                )
 
 
 class _Slack(NamedTuple):

@@ -24,6 +24,8 @@ _LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME_LIMIT = 200
 """Characters of the name of a model; a publisher's and its own have some 60."""
+_EDGES = re.compile(r"[:+] | [:+]")
+"""Of a part of a model's name: with a space there it is another name, and looks the same."""
 _ELSEWHERE = "answers:"
 """What the name of a model begins with that was asked by somebody else's program, and has nothing but its name."""
 _SERVED = ("chat:", _ELSEWHERE)
@@ -110,6 +112,8 @@ def _check_models(info: ProbeInfo, where: str, findings: Findings) -> None:
     for place, name in names.items():
         if name is not None and (fault := title_fault(str(name), _NAME_LIMIT)):
             findings.add(f"{where}.{place}", f"a name, {fault[0]}", fault[1], _AGAIN)
+        elif name is not None and _EDGES.search(str(name)):
+            findings.add(f"{where}.{place}", "a name without spaces beside : or +", f"{name!a}", _AGAIN)
     if (info.remote is not None) != info.backend.startswith(_SERVED):
         expected = f"what is known of a server's answers, where the model's name begins with {' or '.join(_SERVED)}"
         findings.add(f"{where}.remote", expected, f"{'some' if info.remote else 'none'}, of {info.backend}", _AGAIN)

@@ -15,9 +15,9 @@ _Answer = TypeVar("_Answer")
 class SingleFlightCache:
     """The most recently used answers; a key must name everything that its answer depends on, so none gets outdated."""
 
-    def __init__(self, most: int) -> None:
-        """Keep at most ``most`` answers."""
-        self._answers: LRUCache[Hashable, Any] = LRUCache(most)
+    def __init__(self, most: int, size: Callable[[Any], int] | None = None) -> None:
+        """Keep at most ``most`` answers; with a ``size`` of each, as many as are ``most`` together."""
+        self._answers: LRUCache[Hashable, Any] = LRUCache(most, getsizeof=size)
         self._lock = Condition()
         # With a condition, `cached` makes a key once while others wait for it, and keeps nothing of what raised.
         self._get = cached(self._answers, key=lambda key, _: key, condition=self._lock)(lambda _, make: make())

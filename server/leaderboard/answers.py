@@ -23,8 +23,8 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-_WRITTEN = SingleFlightCache(8_000)
-"""Rows without rank as JSON, some 2 kB each."""
+_WRITTEN = SingleFlightCache(32 << 20, len)
+"""Rows without rank as JSON, by their letters: some 2 kB each, one with all tasks that the board ships 120 kB."""
 
 
 def _row_json(row: BoardRow) -> str:

@@ -25,6 +25,8 @@ MOST = 30
 """Other results of a figure that are looked at, verified ones and new ones first; each account has one vote."""
 _MOST_READ = 300
 """Submissions with any figure of an application that are read for them."""
+ENOUGH = 3
+"""Accounts that must agree before another one is thought wrong, where nobody confirmed any of them."""
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 CODED = 0.25
@@ -55,13 +57,13 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
         asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
     ):
         yield asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks"
-    votes: dict[Key, dict[Any, Figure]] = defaultdict(dict)
+    votes: dict[Key, dict[Any, _Vote]] = defaultdict(dict)
     rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
     others = _others(session, submission, own)
     rates = _rates(session, [other.identity for other in others])
-    for identity, voter, kind, figures in others:
+    for identity, voter, confirmed, kind, figures in others:
         for key, figure in figures.items():
-            votes[key].setdefault(voter, figure)
+            votes[key].setdefault(voter, _Vote(figure, identity, confirmed))
             if (kbps := rates.get((identity, key[0]))) and kind != "lossless":
                 rivals[key].setdefault(voter, Rival(kbps, figure))
     if submission.card.get("kind") != "lossless":
@@ -75,12 +77,22 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
     yield from dict.fromkeys(found)  # all figures of a probe have the same clips
 
 
+class _Vote(NamedTuple):
+    """What another submission says of a figure."""
+
+    figure: Figure
+    submission: str
+    confirmed: bool
+
+
 class _Other(NamedTuple):
     """A public submission that measured something in the same way."""
 
     identity: str
     voter: tuple[str | None, int | None]
     """A verified submission, or an account."""
+    confirmed: bool
+    """By a moderator, or verified."""
     kind: str
     figures: Mapping[Key, Figure]
 
@@ -90,12 +102,12 @@ def _others(session: Session, submission: Submission, own: Collection[Key]) -> l
     found, missing = [], Counter(dict.fromkeys(own, MOST))
     # a document has up to megabytes: no more of them at a time
     with closing(session.execute(_with_figures(submission), execution_options={"yield_per": 10})) as rows:
-        for identity, verified, account, kind, datasets, applications in rows:
+        for identity, verified, account, confirmed, kind, datasets, applications in rows:
             figures = _figures({"datasets": datasets, "applications": applications})
             wanted = {key: figure for key, figure in figures.items() if missing[key] > 0}
             if wanted:
                 missing -= Counter(wanted.keys())
-                found.append(_Other(identity, (verified, account), kind, wanted))
+                found.append(_Other(identity, (verified, account), confirmed, kind, wanted))
             if not missing:
                 break
     return found
@@ -106,17 +118,18 @@ def _with_figures(submission: Submission) -> Any:
     of_others = or_(Submission.account_id.is_distinct_from(submission.account_id), Submission.status == "verified")
     verified = case((Submission.status == "verified", Submission.id), else_=None)
     account = case((Submission.status == "verified", None), else_=Submission.account_id)
-    newest = Submission.received.desc()
+    confirmed = or_(Submission.status == "verified", Submission.decided_by.is_not(None))
+    newest = case((confirmed, 0), else_=1), Submission.received.desc()
     # the newest of each account, then the second: whoever sends many is not in front of others
     turn = func.row_number().over(partition_by=(verified, account), order_by=newest)
     return (
         select(
-            Submission.id, verified, account, Submission.card["kind"].as_string(),
+            Submission.id, verified, account, confirmed, Submission.card["kind"].as_string(),
             Submission.document["datasets"], Submission.document["applications"],
         )
         .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
         .where(Submission.document["applications"].as_string() != "[]")
-        .order_by(case((Submission.status == "verified", 0), else_=1), turn, newest)
+        .order_by(case((Submission.status == "verified", 0), (confirmed, 1), else_=2), turn, *newest)
         .limit(_MOST_READ)
     )  # fmt: skip
 
@@ -173,28 +186,48 @@ def _of_tokens(figure: Figure, sent: Sent, entries: int | None) -> Iterator[str]
             yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, more than was sent"
 
 
-def _differences(own: Figure, others: Sequence[Figure]) -> Iterator[str]:
-    """Compare with what most of the others found who asked about as many clips."""
-    others = [other for other in others if _asked(other) == _asked(own)]
-    if not others:
+def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[str]:
+    """Compare with what most of the others found who asked about as many clips.
+
+    What was confirmed counts alone, where there is any: otherwise who sent first would decide what others must find.
+    """
+    votes = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
+    votes = [vote for vote in votes if vote.confirmed] or votes
+    if not votes:
         return
-    usual = Counter(other["left_out"] for other in others).most_common(1)[0][0]
+    usual, whose = _usual(votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
-        yield f"{own['probe']}: {own['left_out']} clips without a label, {usual} in results of others"
+        yield f"{own['probe']}: {own['left_out']} clips without a label, {usual} {whose}"
         return
-    others = [other for other in others if other["n"] == own["n"] and not other["failed"]]
-    if own["failed"] or not others:
+    votes = [vote for vote in votes if vote.figure["n"] == own["n"] and not vote.figure["failed"]]
+    if own["failed"] or not votes:
         return
     for unit in ("words", "characters"):
-        said = Counter(other["totals"].get(unit) for other in others).most_common(1)[0][0]
+        said, whose = _usual(votes, [vote.figure["totals"].get(unit) for vote in votes])
         if own["totals"].get(unit) != said:
             told = own["totals"].get(unit, 0)
-            yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} in results of others"
+            yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} {whose}"
     ceiling = own["reference"]["value"]
-    if ceiling is not None and 2 * sum(_is_near(ceiling, other["reference"]) for other in others) < len(others):
-        usual = sorted(other["reference"]["value"] or 0.0 for other in others)[len(others) // 2]
-        told = f"{significant(ceiling)} on the originals, {significant(usual)} in results of others with the same model"
-        yield f"{own['figure']}: {told}"
+    votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
+    if ceiling is not None and 2 * sum(_is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
+        middle = sorted(vote.figure["reference"]["value"] for vote in votes)[len(votes) // 2]
+        whose = _whose([vote for vote in votes if _is_near(middle, vote.figure["reference"])])
+        told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
+        yield f"{own['figure']}: {told} {whose}"
+
+
+def _usual(votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, str]:
+    """Return the most frequent of the votes' values, and whose it is."""
+    usual = Counter(values).most_common(1)[0][0]
+    return usual, _whose([vote for vote, value in zip(votes, values, strict=True) if value == usual])
+
+
+def _whose(agreeing: Sequence[_Vote]) -> str:
+    """Say who found a value; fewer than :data:`ENOUGH` that nobody confirmed are named, since they may be wrong."""
+    if len(agreeing) >= ENOUGH or any(vote.confirmed for vote in agreeing):
+        return "in results of others"
+    named = ", ".join(sorted(vote.submission for vote in agreeing))
+    return f"in {named} (too few to say who is right: a moderator looks at both, and what is accepted counts)"
 
 
 def _asked(figure: Figure) -> int:

@@ -11,7 +11,7 @@ from sqlalchemy import Executable, and_, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, STANDING, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, EVER_COUNTED, STANDING, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
 
 # SQLite takes 32,766 parameters in a statement by default, and took 999 before 3.32
@@ -131,6 +131,7 @@ def clean_scores(session: Session, submission: Submission) -> Mapping[tuple[str,
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
     """Name the codecs of other accounts that have half of the score's means to the last digit, by category and dataset.
 
+    All that ever were public are looked at: who withdraws rows has not given them away, and may bring them back.
     No two codecs have one mean over clips of several metrics, unless they return the same sound.
     """
     own = {(row.category, row.dataset): row for row in submission.results if row.dataset and row.score is not None}
@@ -147,7 +148,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         select(Result.category, Result.dataset, Result.metrics, Codec.name)
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(COUNTED, Submission.codec_id != submission.codec_id)
+        .where(EVER_COUNTED, Submission.codec_id != submission.codec_id)
         # in SQL nothing is equal or unequal to NULL, which stands for an upload without an account
         .where(Submission.account_id.is_distinct_from(submission.account_id))
         .where(or_(*near))

@@ -6,6 +6,7 @@ import unicodedata
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Submission
@@ -91,7 +92,13 @@ def decide(
     if after in PUBLIC:
         submission.public_since = submission.public_since or submission.decided
         if named:
-            claim_public_names(session, submission, actor=actor)
+            try:
+                claim_public_names(session, submission, actor=actor)
+            except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
+                raise Conflict(
+                    f"a name, title or family that looks like one of {submission_id} became public just now; decide "
+                    "again to see which"
+                ) from None
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,

@@ -27,13 +27,11 @@ from codec_superb.server.database.models import (
 )
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.skeleton import skeleton
+from codec_superb.server.names.encoders import encoder_doubts
+from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
-from codec_superb.web.xares.rows import codec_named
 
-RESERVED = ("verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB")
-"""Words of badges and of the board: codecs are called without them, letters that look alike included."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 
@@ -142,7 +140,7 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     """Yield what a moderator decides about names: kind and text. An accepted family member may go on in the family."""
     codec, card = submission.codec, submission.card
     yield from _earlier_ones(session, submission)
-    yield from _of_others_as_encoders(session, submission)
+    yield from encoder_doubts(session, submission)
     sender = "an anonymous upload" if submission.account is None else submission.account.name
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)
@@ -176,16 +174,6 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
-
-
-def _of_others_as_encoders(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
-    """Yield whose codecs the figures are of: such a codec as an encoder is shown by its title, in its family."""
-    probes = (probe for dataset in submission.document["datasets"] for probe in dataset.get("probes", ()))
-    named = {codec_named(probe["backend"]) for probe in probes} - {None}
-    others = select(Codec.name, Account.name).join(Account, Account.id == Codec.owner_id)
-    others = others.where(Codec.name.in_(named), Account.id.is_distinct_from(submission.account_id))
-    for codec, owner in session.execute(others.order_by(Codec.name)) if named else ():
-        yield "encoder", f"has figures of {codec} of {owner} as an encoder, which stand under its title"
 
 
 def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
@@ -293,8 +281,7 @@ def _check_words(card: Card) -> None:
     found = [
         (field, text, word)
         for field, text in (("name", card.name), ("title", card.title), ("family", card.family))
-        for word in RESERVED
-        if skeleton(word) in skeleton(text)
+        if (word := reserved_word(text))
     ]
     if found:
         field, text, word = found[0]

@@ -16,6 +16,8 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 
+RESERVED = ("verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB")
+"""Words of badges and of the board: codecs and models are called without them, letters that look alike included."""
 LIMIT = 800
 """Characters of the database's columns; a longer skeleton, of 80 ligatures of whole words, is kept as its SHA-256."""
 _MARK = "\u200e"
@@ -36,6 +38,11 @@ def skeleton(text: str) -> str:
     found = "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
     found = found or "".join(text.split())
     return found if len(found) <= LIMIT else sha256(found.encode()).hexdigest()
+
+
+def reserved_word(text: str) -> str:
+    """Return the first of :data:`RESERVED` that a text says, or seems to; '' for none."""
+    return next((word for word in RESERVED if skeleton(word) in skeleton(text)), "")
 
 
 def _decomposed(text: str) -> str:

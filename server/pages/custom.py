@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -18,32 +19,50 @@ from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
 PER_PAGE = 50
-MOST_TASKS = 200
-"""Figures of custom tasks on the page; the others stand on the pages of their submissions."""
+TASKS_PER_PAGE = 200
+SHARE = 20
+"""Figures of custom tasks of an account that stand in front of the next ones of it: one account fills no page alone."""
+Number = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
 @router.get("/custom", response_class=HTMLResponse)
-def custom_page(
-    request: Request, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
-) -> HTMLResponse:
-    """List the public submissions on datasets that are not of the benchmark, newest first, and tasks that are not."""
+def custom_page(request: Request, session: ReadTransaction, page: Number = 1, tasks: Number = 1) -> HTMLResponse:
+    """List the public submissions on datasets that are not of the benchmark, newest first, and tasks that are not.
+
+    ``page`` counts pages of the former, ``tasks`` of the latter.
+    """
     context = page_context_of(request, "Custom datasets and tasks")  # its revision is not newer than what is read below
     found = service.listed(session, custom=True, page=page, per_page=PER_PAGE)
-    links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}")
-    tasks = listed_tasks(board_of(request).current)
+    links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}&tasks={tasks}")
+    listed = listed_tasks(board_of(request).current)
+    task_links = page_links(
+        tasks, -(-len(listed) // TASKS_PER_PAGE), lambda number: f"/custom?page={page}&tasks={number}#tasks"
+    )
     shown = render(
-        "custom.html.j2", context, found=found.submissions, links=links, tasks=tasks[:MOST_TASKS],
-        left_out=max(0, len(tasks) - MOST_TASKS),
+        "custom.html.j2", context, found=found.submissions, links=links, task_links=task_links,
+        tasks=listed[(tasks - 1) * TASKS_PER_PAGE : tasks * TASKS_PER_PAGE],
     )  # fmt: skip
     return HTMLResponse(shown)
 
 
 def listed_tasks(snapshot: Snapshot) -> list[ListedTask]:
-    """Return the main figure of each custom task of the newest submissions, equal definitions beside each other."""
+    """Return the main figure of each custom task of the newest submissions, :data:`SHARE` of each account at a time.
+
+    Equal definitions among them stand beside each other.
+    """
     found: dict[tuple[str, str, str, str], ListedTask] = {}
+    owners: dict[str, list[ListedTask]] = defaultdict(list)
     for entry in snapshot.runs:
         for row in entry.custom_tasks:
             # the first figure of a task on a dataset is the one that stands for it
             listed = ListedTask(row, entry.title, entry.submission or "", entry.source_label)
-            found.setdefault((row.task, row.dataset, row.chat, entry.codec), listed)
-    return sorted(found.values(), key=lambda of: (of.row.label, of.row.task, of.row.dataset, of.row.chat, of.codec))
+            if found.setdefault((row.task, row.dataset, row.chat, entry.codec), listed) is listed:
+                owners[entry.submitter].append(listed)
+    turns = [
+        (number // SHARE, listed) for own in owners.values() for number, listed in enumerate(sorted(own, key=_order))
+    ]
+    return [listed for _, listed in sorted(turns, key=lambda each: (each[0], _order(each[1])))]
+
+
+def _order(of: ListedTask) -> tuple[str, ...]:
+    return of.row.label, of.row.task, of.row.dataset, of.row.chat, of.codec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,7 +14,8 @@ from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.comparison.unpaired import FEWEST_OTHERS, stands_out
 from codec_superb.server.board.repository import counted_submissions
-from codec_superb.server.database.models import Codec, PrivateDataset, PrivateResult, Result, Submission
+from codec_superb.server.database.models import SHOWN, Account, Codec, PrivateDataset, PrivateResult, Result, Submission
+from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.private_sets.overlap import FEWEST
 from codec_superb.web.site.private_sets import PrivateRow, PrivateSetView
 
@@ -28,7 +29,12 @@ class _Found:
     codec: str
     title: str
     family: str
+    version: int
+    status: str
+    account: str | None
     public: Score
+    current: bool
+    """Whether the version stands for the codec on the board."""
 
     @property
     def gap(self) -> Score:
@@ -51,7 +57,7 @@ def set_views(session: Session) -> list[PrivateSetView]:
 
 
 def all_rows(session: Session) -> list[PrivateRow]:
-    """List the results of the newest public submission of each codec, by category, the largest gap first."""
+    """List the newest result of each codec of the board, by category, the largest gap first."""
     found = _stored(session)
     gaps = _gaps_of_families(found)
     rows = [_row(each, gaps[each.place]) for each in found]
@@ -59,7 +65,7 @@ def all_rows(session: Session) -> list[PrivateRow]:
 
 
 def rows_of(session: Session, codec: str) -> list[PrivateRow]:
-    """List the results of the newest public submission of one codec."""
+    """List the newest results of one codec."""
     has_some = (
         select(PrivateResult.id)
         .join(Submission, Submission.id == PrivateResult.submission_id)
@@ -76,32 +82,50 @@ def _stored(session: Session) -> list[_Found]:
         select(
             PrivateResult, PrivateDataset, Codec.name,
             Submission.card["title"].as_string().label("title"), Submission.card["family"].as_string().label("family"),
+            Submission.version, Submission.status, Account.name.label("account"),
             Result.score, Result.low, Result.high,
         )
         .join(PrivateDataset, PrivateDataset.id == PrivateResult.private_dataset_id)
         .join(Submission, Submission.id == PrivateResult.submission_id)
         .join(Codec, Codec.id == Submission.codec_id)
+        .outerjoin(Account, Account.id == Submission.account_id)
         .outerjoin(
             Result,
             (Result.submission_id == Submission.id)
             & (Result.category == PrivateResult.category)
             & (Result.dataset == PrivateDataset.compared_with),
         )
+        .where(SHOWN, Submission.custom.is_(False), Submission.condition == "")
     )  # fmt: skip
     stored = session.execute(statement).all()
-    newest = {counted.submission for counted in counted_submissions(session).values()} if stored else set()
-    return [
-        _Found(result, dataset, codec, title, family, Score(value=value, low=low, high=high))
-        for result, dataset, codec, title, family, value, low, high in stored
-        if result.submission_id in newest and result.summary["clips"] >= FEWEST
-    ]
+    standing = {codec: of.submission for codec, of in counted_submissions(session).items()} if stored else {}
+    return _newest(
+        _Found(
+            row.PrivateResult, row.PrivateDataset, row.name, row.title, row.family,
+            row.version, row.status, row.account,
+            Score(value=row.score, low=row.low, high=row.high), standing[row.name] == row.PrivateResult.submission_id,
+        )
+        for row in stored
+        if row.name in standing and row.PrivateResult.summary["clips"] >= FEWEST
+    )  # fmt: skip
+
+
+def _newest(found: Iterable[_Found]) -> list[_Found]:
+    """Keep the version that stands for a codec, or else the last that was run: sending another erases nothing."""
+    last: dict[tuple[int, str, str], _Found] = {}
+    for each in sorted(found, key=lambda each: (each.current, each.version)):
+        last[*each.place, each.codec] = each
+    return list(last.values())
 
 
 def _gaps_of_families(found: Sequence[_Found]) -> Mapping[tuple[int, str], Mapping[str, float]]:
-    """Return the median gap of each family, by dataset and category: many variants of one count once."""
+    """Return the median gap of each family, by dataset and category, over verified rows: others anybody can write.
+
+    Many variants of one codec count once.
+    """
     gaps: dict[tuple[int, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for each in found:
-        if each.result.gap is not None:
+        if each.result.gap is not None and each.status == "verified":
             gaps[each.place][each.family].append(each.result.gap)
     families = {place: {name: median(own) for name, own in by.items()} for place, by in gaps.items()}
     return defaultdict(dict, families)
@@ -114,6 +138,10 @@ def _row(found: _Found, gaps: Mapping[str, float]) -> PrivateRow:
         dataset=found.dataset.name,
         codec=found.codec,
         title=found.title,
+        version=found.version,
+        current=found.current,
+        source=found.status,
+        submitter=found.account or ANONYMOUS,
         category=_category(found.result.category),
         clips=summary["clips"],
         compared_with=found.dataset.compared_with,

@@ -21,6 +21,9 @@ from codec_superb.server.storage.clip_blocks import block_rows
 
 DIGITS = 3
 """Decimals that are kept: a score of 20 clips moves by more with one of them, unless it is like the others."""
+FEWEST_SOURCES = 5
+"""Speakers or recordings without which no interval is kept: from a score and its interval over two of ten clips each
+follows the score of either, within 0.0011 in 20 drawn sets."""
 WORKER = "verify worker"
 """Actor in the audit log."""
 
@@ -41,7 +44,8 @@ def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Se
     """Reduce the rows of a private run to a score and a gap a category, rounded; nothing is stored yet.
 
     Of a category with fewer than :data:`~codec_superb.server.private_sets.overlap.FEWEST` clips, or with fewer behind
-    a metric of its score, nothing is kept. There is no gap where clips of either side failed.
+    a metric of its score, nothing is kept. There is no gap where clips of either side failed, and no interval of clips
+    of fewer than :data:`FEWEST_SOURCES` speakers or recordings.
     """
     public = _public_rows(session, submission, dataset.compared_with)
     results, told = [], []
@@ -54,7 +58,9 @@ def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Se
             continue
         complete = all(_whole(row) for row in private)
         comparable = bool(beside) and complete and _public_is_complete(session, submission, dataset, category)
-        own, gap = _rounded(found.second), _rounded(found.difference if comparable else NO_SCORE)
+        few = len({row.cluster or row.clip for row in private if row.status == "ok"}) < FEWEST_SOURCES
+        own = _rounded(found.second, bare=few)
+        gap = _rounded(found.difference if comparable else NO_SCORE, bare=few)
         kept = {"clips": len(private), "complete": complete, "score": own.value, "low": own.low, "high": own.high}
         results.append(
             PrivateResult(
@@ -62,7 +68,11 @@ def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Se
                 gap=gap.value, gap_low=gap.low, gap_high=gap.high,
             )
         )  # fmt: skip
-        told.append(f"{category}: {len(private)} clips" + ("" if comparable else ", no gap: a side is incomplete"))
+        told.append(
+            f"{category}: {len(private)} clips"
+            + ("" if comparable else ", no gap: a side is incomplete")
+            + (f", no interval: fewer than {FEWEST_SOURCES} speakers or recordings" if few else "")
+        )
     return Reduced(submission, dataset.name, results, "; ".join(told))
 
 
@@ -94,7 +104,8 @@ def _whole(row: ClipRow) -> bool:
     return row.status == "ok" and all(entry is not None and entry.status != "failed" for entry in values)
 
 
-def _rounded(score: Score) -> Score:
-    values = (score.value, score.low, score.high)
+def _rounded(score: Score, *, bare: bool) -> Score:
+    """Round a score; a ``bare`` one is left without its interval."""
+    values = (score.value, None, None) if bare else (score.value, score.low, score.high)
     value, low, high = (None if each is None else round(each, DIGITS) for each in values)
     return Score(value=value, low=low, high=high)

@@ -13,6 +13,14 @@ class PrivateGap(ApiModel):
 
     private_set: str
     codec: str
+    version: int
+    """Of the codec's results that ``public`` is of."""
+    current: bool
+    """Whether that version stands on the board; False where another one came since and was not run yet."""
+    source: str
+    """What ``public`` rests on: ``verified``, ``self-reported``, or ``withdrawn`` since."""
+    submitter: str
+    """Account that sent that version, or ``anonymous``."""
     category: Category
     clips: int
     """Of the private dataset in the category, 20 or more."""
@@ -25,7 +33,7 @@ class PrivateGap(ApiModel):
     gap: Score
     """Public minus private, of unpaired clips; without a value where clips failed or there is no public score."""
     typical_gap: float | None
-    """Median gap over the other families; None where there are fewer than five."""
+    """Median gap over other families with verified results; None where there are fewer than five."""
     stands_out: bool
     """The interval of the gap lies above the typical gap, and the gap three robust standard deviations above it."""
 
@@ -33,7 +41,8 @@ class PrivateGap(ApiModel):
     def of(cls, row: PrivateRow) -> PrivateGap:
         """Describe one row."""
         return cls(
-            private_set=row.dataset, codec=row.codec, category=row.category, clips=row.clips,
+            private_set=row.dataset, codec=row.codec, version=row.version, current=row.current, source=row.source,
+            submitter=row.submitter, category=row.category, clips=row.clips,
             compared_with=row.compared_with, public=row.public, private=row.private, gap=row.gap,
             typical_gap=row.typical, stands_out=row.stands_out,
         )  # fmt: skip
@@ -84,4 +93,4 @@ class CodecPrivate(ApiModel):
 
     codec: str
     gaps: list[PrivateGap]
-    """Of the newest public version of its results; empty where it was run on none."""
+    """Of the version that stands on the board, or else the last that was run; empty where none was."""

@@ -20,7 +20,7 @@ from codec_superb.server.database.models import PublishedResults, now
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.people.audit import record
-from codec_superb.server.published.repository import Kind, by_name
+from codec_superb.server.published.repository import Kind, by_name, values_of
 
 NOUNS: Mapping[Kind, tuple[str, str]] = {
     "mseb": ("encoder", "mseb"), "ultraeval": ("model", "tasks"), "xares": ("result", "xares"),
@@ -29,9 +29,16 @@ NOUNS: Mapping[Kind, tuple[str, str]] = {
 MOST_PARTS = 1_000
 """Sub-tasks of an encoder, a table of the page each: the package's own rows have 390 of all encoders."""
 
+MOST_CLIPS = 10**8
+"""Of a figure: far above the largest dataset of a task."""
 
-def add_encoders(session: Session, rows: Sequence[MsebRow], source: str, *, actor: str) -> Mapping[str, int]:
+
+def add_encoders(
+    session: Session, rows: Sequence[MsebRow], source: str, *, actor: str, replace: bool = False
+) -> Mapping[str, int]:
     """Store the rows of each encoder in place of those that it had; return how many each has now.
+
+    Those of another source are replaced where ``replace`` says so, else refused with a BadRequest, here and below.
 
     Raises BadRequest without rows, for an encoder of the package's own rows, for a locale that comes twice, for names
     that no page can show, and for more than :data:`MOST_PARTS` sub-tasks.
@@ -48,10 +55,12 @@ def add_encoders(session: Session, rows: Sequence[MsebRow], source: str, *, acto
         except PipelineError as error:
             raise BadRequest(str(error)) from error
     found = {encoder: [list(row[1:]) for row in own] for encoder, own in grouped.items()}
-    return _add(session, "mseb", found, source, set(mseb_about()["encoders"]), actor)
+    return _add(session, "mseb", found, source, set(mseb_about()["encoders"]), actor, replace)
 
 
-def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *, actor: str) -> Mapping[str, int]:
+def add_models(
+    session: Session, rows: Sequence[PublishedFigure], source: str, *, actor: str, replace: bool = False
+) -> Mapping[str, int]:
     """Store the figures of each model in place of those that it had; return how many each has now.
 
     Raises BadRequest without figures, for names that no page can show, and for a model whose averages the package has.
@@ -61,10 +70,12 @@ def add_models(session: Session, rows: Sequence[PublishedFigure], source: str, *
     for row in rows:
         grouped.setdefault(row.model, []).append(list(row[1:-1]))
     known = {of.model for board in BOARDS for of in uea_board(board)}
-    return _add(session, "ultraeval", grouped, source, known, actor)
+    return _add(session, "ultraeval", grouped, source, known, actor, replace)
 
 
-def add_xares(session: Session, found: Sequence[XaresResult], source: str, *, actor: str) -> Mapping[str, int]:
+def add_xares(
+    session: Session, found: Sequence[XaresResult], source: str, *, actor: str, replace: bool = False
+) -> Mapping[str, int]:
     """Store records of ``xares run``, each in place of that of its encoder, track, decoder and mode before.
 
     Returns how many figures each has. Raises BadRequest without records, for one of random weights, for names that no
@@ -79,7 +90,7 @@ def add_xares(session: Session, found: Sequence[XaresResult], source: str, *, ac
         for reading in result.figures:
             _check(reading)
     grouped: dict[str, list[Any]] = {result.name: [result.model_dump(mode="json")] for result in found}
-    _add(session, "xares", grouped, source, set(), actor)
+    _add(session, "xares", grouped, source, set(), actor, replace)
     return {result.name: len(result.figures) for result in found}
 
 
@@ -102,9 +113,13 @@ def _check(reading: Reading) -> None:
         )
     if reading.dataset not in probe.datasets:
         raise BadRequest(f"{reading.where}: expected a dataset of the task ({', '.join(probe.datasets)}), got another")
-    for value in reading.by_seed.values():
-        if not figure.minimum <= value <= figure.maximum:
-            raise BadRequest(f"{reading.where}: expected {figure.minimum:g} to {figure.maximum:g}, got {value:g}")
+    least, most = figure.admitted
+    clips = reading.clips
+    for value in (*reading.by_seed.values(), clips.value, clips.low, clips.high):
+        if value is not None and not least <= value <= most:
+            raise BadRequest(f"{reading.where}: expected {least:g} to {most:g}, got {value:g}")
+    if (count := max(reading.n, reading.failed)) > MOST_CLIPS:
+        raise BadRequest(f"{reading.where}: expected at most {MOST_CLIPS:,} clips, got {count:.6g}")
 
 
 def remove(session: Session, kind: Kind, name: str, *, actor: str) -> None:
@@ -119,7 +134,13 @@ def remove(session: Session, kind: Kind, name: str, *, actor: str) -> None:
 
 
 def _add(
-    session: Session, kind: Kind, grouped: Mapping[str, list[list[Any]]], source: str, known: set[str], actor: str
+    session: Session,
+    kind: Kind,
+    grouped: Mapping[str, list[list[Any]]],
+    source: str,
+    known: set[str],
+    actor: str,
+    replace: bool,
 ) -> Mapping[str, int]:
     noun = NOUNS[kind][0]
     if not grouped:
@@ -127,7 +148,12 @@ def _add(
     for name, results in grouped.items():
         if name in known:
             raise BadRequest(f"{name} is among the published rows of the program already: expected another {noun}")
-        found = by_name(session, kind, name) or PublishedResults(kind=kind, name=name)
+        found = by_name(session, kind, name) or PublishedResults(kind=kind, name=name, source=source)
+        if found.source != source and not replace:
+            raise BadRequest(
+                f"{name} has {values_of(found):,} values of another source, {found.source!r}, since "
+                f"{found.added.date()}: expected --replace to put these in their place, or another name"
+            )
         found.source, found.added, found.results = source, now(), results
         session.add(found)
         record(session, actor, "published.imported", name, source=source, rows=len(results))

@@ -18,6 +18,14 @@ class PrivateRow:
     """Name of the private dataset."""
     codec: str
     title: str
+    version: int
+    """Of the codec's results: the one that the public score is of."""
+    current: bool
+    """Whether that version stands on the board; another one came since where not."""
+    source: str
+    """``verified``, ``self-reported`` or ``withdrawn``: what the public score rests on."""
+    submitter: str
+    """Account that sent it, or ``anonymous``."""
     category: Category
     clips: int
     """Of the private dataset in the category."""
@@ -29,7 +37,7 @@ class PrivateRow:
     complete: bool
     """No clip failed on either side."""
     typical: float | None
-    """Median gap over the other families; None where there are fewer than five."""
+    """Median verified gap over the other families; None where there are fewer than five."""
     stands_out: bool
     """Larger than chance and than what is usual among codecs."""
 

@@ -143,7 +143,7 @@ def _of_application(
 ) -> list[XaresRow]:
     settings = dict(row.model.settings)
     chat = probe.group == XARES
-    name, language = _encoder_of(row.model.backend)
+    name, language = encoder_of(row.model.backend)
     begin = "encoder_" if chat else ""
     hop, size = (
         _number(settings.get(f"{begin}{name}"), ends) for name, ends in (("hop_s", _HOPS), ("output_dim", _SIZES))
@@ -180,11 +180,11 @@ def _of_application(
 
 def codec_named(backend: str) -> str | None:
     """Return the name of the codec whose own frames a backend hears; None of any other encoder."""
-    kind, _, codec = _encoder_of(backend)[0].partition(":")
+    kind, _, codec = encoder_of(backend)[0].partition(":")
     return codec if kind in _AS_ENCODER else None
 
 
-def _encoder_of(backend: str) -> tuple[str, str]:
+def encoder_of(backend: str) -> tuple[str, str]:
     """Return encoder and language model of a chat, or the backend of a frozen encoder, without a language model."""
     if not backend.startswith(_CHAT):
         return backend, ""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from math import isfinite
 from typing import Any
 
 import pytest
 from support.pipeline.probed_file import packed
 from support.pipeline.stats import card, failed, ok, row
 
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
+from codec_superb.metrics.results import NO_SCORE
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check_numbers import (
@@ -16,6 +19,7 @@ from codec_superb.pipeline.submission.check_numbers import (
     _Slack,
     check_bitrates,
     check_counts,
+    check_figures,
     check_metrics,
     counts_of,
 )
@@ -114,6 +118,22 @@ def test_versions_of_metrics() -> None:
     assert (other.path, other.got) == ("submission.json: metrics.stoi", "0")
     assert other.expected == f"version {METRICS['stoi'].version} of the definition"
     assert other.how_to_fix == "run score again with this version, then pack"
+
+
+def test_every_figure_of_an_application_has_two_ends() -> None:
+    """No figure of the tables is open to a side, and one beyond its ends is named with them on either side."""
+    tables = PROBE_METRICS | COMPOSITES
+    assert [key for key, figure in tables.items() if not all(map(isfinite, figure.admitted))] == []
+    (drawn,) = submission().aggregates.applications
+    cases = (("warpq", 1.1, True), ("warpq", 9e14, False), ("und_digit_above_chance_pct", -101, False))
+    for figure, value, fits in cases:
+        findings = Findings()
+        told = drawn.resynthesis.model_copy(update={"value": value})
+        check_figures(
+            [drawn.model_copy(update={"figure": figure, "resynthesis": told, "reference": NO_SCORE})], findings
+        )
+        found = [place for place, *_ in listed(findings)]
+        assert found == ([] if fits else ["aggregates.applications.0.resynthesis"])
 
 
 def compared(expected: Any, got: Any) -> list[tuple[str, str, str]]:

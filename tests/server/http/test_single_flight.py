@@ -27,6 +27,13 @@ def test_the_one_asked_for_longest_ago_goes() -> None:
     assert [key in kept for key in "abc"] == [True, False, True]
 
 
+def test_answers_may_be_counted_by_their_size() -> None:
+    """The oldest make room for a long one, and one that is longer than all room is given and not kept."""
+    kept = SingleFlightCache(4, len)
+    assert [kept.get(key, lambda key=key: key) for key in ("a", "bb", "ccc", "ddddd")] == ["a", "bb", "ccc", "ddddd"]  # type: ignore[misc]
+    assert [key in kept for key in ("a", "bb", "ccc", "ddddd")] == [False, False, True, False]
+
+
 def test_a_failure_is_kept_by_nobody() -> None:
     """The next one who asks tries again."""
     kept = SingleFlightCache(2)

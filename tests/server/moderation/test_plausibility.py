@@ -237,7 +237,7 @@ class TestApplications:
             ({"words": 900}, "asr: 900 words in the labels, 400 in results of others"),
             (
                 {"value": 7.0, "ceiling": 9.0},
-                "asr_wer_pct: 9.0 on the originals, 4.0 in results of others with the same model",
+                "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
             ),
             ({}, ""),
             ({"ceiling": 4.4}, ""),
@@ -247,7 +247,7 @@ class TestApplications:
     def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
         """Clips cannot be chosen by their labels; another model is another measurement, and is ranked apart."""
         honest = [Probed("asr_wer_pct", 8.0, 4.0)]
-        for number, owner in enumerate(("ann", "ann", "bob")):
+        for number, owner in enumerate(("ann", "ann", "bob", "carl")):
             publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
         probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
         found = warned(database, owner="mallory", applications=[probed])
@@ -319,6 +319,22 @@ class TestApplications:
         own = [w["holds"] for w in found if w["kind"] == "application"]
         assert own == ([True] if held else [])
 
+    def test_who_sends_first_decides_no_ceiling(self, database: Database) -> None:
+        """One forged ceiling has honest ones wait beside it until a moderator accepts one: those after it are free."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 103.0, 102.0)
+        with database.transaction(write=True) as session:
+            first = make_submission(
+                session, "bad_x", 12.0, 0.78, datasets=SPEECH, owner="mallory", applications=[forged]
+            )
+        for number in range(2):
+            (found,) = warned(database, f"x{number}_x", owner=f"o{number}", applications=[honest])
+            assert f"102 with the same model in {first} (too few" in found["text"]
+        with database.transaction(write=True) as session:
+            kept = make_submission(session, "one_x", 12.0, 0.79, datasets=SPEECH, owner="ann", applications=[honest])
+            session.get_one(Submission, kept).decided_by = "the moderator"
+            assert [each["holds"] for each in warnings_for(session, first)] == [True]
+        assert warned(database, "next_x", owner="bob", applications=[honest]) == []
+
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
         for number, owner in enumerate(("ann", "bob")):
@@ -361,11 +377,13 @@ def test_copied_rows_wait(database: Database) -> None:
     """Another account's values, to the last digit, with fewer bits; the account itself and lossless codecs may."""
     values = {"score": 0.8, "metrics": {"pesq": 2.987654321}}
     with database.transaction(write=True) as session:
-        make_submission(session, "opus_16k", 16.0, datasets=SPEECH, owner="ann", **values)
+        original = make_submission(session, "opus_16k", 16.0, datasets=SPEECH, owner="ann", **values)
     (warning,) = warned(database, "mine", owner="mallory", **values)
     assert (warning["kind"], warning["where"], warning["holds"]) == ("copied", "mini, speech", True)
     assert warning["text"].startswith("has values of opus_16k to the last digit")
     assert warned(database, "hers", owner="ann", **values) == []
+    with database.transaction(write=True) as session:
+        session.get_one(Submission, original).status = "withdrawn"
     assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
     assert warned(database, "honest", owner="mallory", score=0.801) == []
     lossless = {"kbps": None, "card": {"kind": "lossless"}, "metrics": {"stft": 0.0}}

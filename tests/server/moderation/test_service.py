@@ -124,6 +124,28 @@ class TestDecide:
             assert entry.detail["after"] == session.get_one(Submission, made).status
 
     @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+    def test_titles_that_look_alike_at_once(self, database: Database) -> None:
+        """Whoever accepts the second before the first is committed is told of a conflict."""
+        with database.transaction(write=True) as session:
+            first, second = (
+                make_submission(session, name, status="pending", card={"title": title, "family": name})
+                for name, title in (("twin_a", "Twin title"), ("twin_b", "Twin titIe"))
+            )
+
+        def accept() -> None:
+            with database.transaction(write=True) as session:
+                decide(session, second, "accept", "", actor="second")
+
+        with ThreadPoolExecutor(1) as pool:
+            with database.transaction(write=True) as session:
+                decide(session, first, "accept", "", actor="first")
+                waiting = pool.submit(accept)
+                with pytest.raises(TimeoutError):  # it waits for the first's title
+                    waiting.result(0.5)
+            with pytest.raises(Conflict, match="became public just now"):
+                waiting.result()
+
+    @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
     def test_the_slower_of_two_that_read_the_same(self, database: Database) -> None:
         """Where both have read that it is pending before either writes, the second to write is refused."""
         with database.transaction(write=True) as session:

@@ -134,7 +134,7 @@ def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, d
     """With their source, escaped; an import replaces the one before; and one can be removed."""
     with database.transaction(write=True) as session:
         add_encoders(session, [ROW._replace(value=0.9)], "first", actor="test")
-        assert add_encoders(session, [ROW], "our own run, 2026-11", actor="test") == {"mine<b>": 1}
+        assert add_encoders(session, [ROW], "our own run, 2026-11", actor="test", replace=True) == {"mine<b>": 1}
     board = client.app.state.board  # type: ignore[attr-defined]
     board.refresh()
     page = client.get("/mseb").text

@@ -10,7 +10,7 @@ from support.server.board import make_submission
 from support.server.understanding import TASK, make_understanding_codecs
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import Account, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.storage.custom_tasks import FIELD, CustomTask
 
@@ -53,6 +53,24 @@ def test_all_submissions_custom_tasks_are_listed(app: FastAPI, database: Databas
         assert all(value in tasks for value in ("80.00", "75.00", "35.00"))
         assert "Topic" not in client.get("/").text
         assert TASK.label not in tasks
+
+
+def test_one_account_fills_no_page(app: FastAPI, database: Database) -> None:
+    """Two hundred tasks in front by their titles leave another account's on the first page; the rest is paged."""
+    with database.transaction(write=True) as session:
+        make_understanding_codecs(session)
+        many, one = session.query(Submission).filter(Submission.status == "self-reported").limit(2)
+        figure = ApplicationAggregate.model_validate(one.document["applications"][0])
+        one.account = Account(name="honest")
+        one.document = {**one.document, FIELD: [_custom(figure, "mine", "My task: accuracy", "c")]}
+        flood = [
+            _custom(figure, f"t{n}", f"AAA {n:03}: accuracy", "d") | {"task_sha256": f"{n:064x}"} for n in range(200)
+        ]
+        many.document = {**many.document, FIELD: flood}
+    with TestClient(app) as client:
+        first, second = (client.get(f"/custom?tasks={number}").text for number in (1, 2))
+        assert ("My task" in first, first.count("AAA "), second.count("AAA ")) == (True, 199, 1)
+        assert 'href="/custom?page=1&amp;tasks=2#tasks"' in first
 
 
 def test_without_any_the_page_says_so(client: TestClient) -> None:

@@ -51,35 +51,62 @@ def test_without_five_other_families_nothing_stands_out(database: Database) -> N
 
 
 def test_small_groups_failed_runs_and_hidden_versions(client: TestClient, app: FastAPI, database: Database) -> None:
-    """A row of fewer than 20 clips is never shown; a failed run has no gap; only the newest public version counts."""
+    """A row of fewer than 20 clips is never shown; a failed run has no gap; a version that is held is hidden."""
     with database.transaction(write=True) as session:
         made = add_gaps(session, add_private_set(session), USUAL | {"broken_1": None})
         small = update(PrivateResult).where(PrivateResult.submission_id == made["mp3_64k"])
         session.execute(small.values(summary={"clips": 19, "complete": True, "score": 0.7, "low": 0.6, "high": 0.8}))
         session.execute(update(Submission).where(Submission.id == made["lc3_32k"]).values(status="held"))
-        make_submission(session, "speex_8k", 8.0, 0.7)
         bump_revision(session)
         rows = {row.codec: row for row in all_rows(session)}
-    assert set(rows) == {"opus_16k", "codec2_1200", "broken_1"}
+    assert set(rows) == {"opus_16k", "speex_8k", "codec2_1200", "broken_1"}
     assert (rows["broken_1"].gap.value, rows["broken_1"].complete, rows["broken_1"].stands_out) == (None, False, False)
     app.state.board.refresh()
     assert "<small>incomplete</small>" in client.get("/private").text
-    for name in ("mp3_64k", "speex_8k"):
-        assert client.get(f"/api/v1/codecs/{name}/private").json()["gaps"] == []
+    assert client.get("/api/v1/codecs/mp3_64k/private").json()["gaps"] == []
+
+
+def test_rows_say_whose_word_they_are_and_a_new_version_erases_none(
+    client: TestClient, app: FastAPI, database: Database
+) -> None:
+    """Forged families do not move what is typical; a version that was run stays, marked, whatever is sent after it."""
+    with database.transaction(write=True) as session:
+        dataset = add_private_set(session)
+        add_gaps(session, dataset, USUAL)
+        gaps = {f"forged{number}_1": 0.5 for number in range(9)} | {"mine_1": 0.2}
+        forged = add_gaps(session, dataset, gaps, status="self-reported")
+        make_submission(session, "mine_1", 12.0, 0.7)
+        session.execute(update(Submission).where(Submission.id == forged["mine_1"]).values(status="withdrawn"))
+        bump_revision(session)
+    app.state.board.refresh()
+    found = {gap["codec"]: gap for gap in client.get("/api/v1/private-sets").json()["gaps"]}
+    told = ("version", "current", "source", "submitter", "typical_gap", "stands_out")
+    assert [found["mine_1"][name] for name in told] == [1, False, "withdrawn", "someone", 0.03, True]
+    assert [found["opus_16k"][name] for name in told[:4]] == [1, True, "verified", "someone"]
+    page = client.get("/private").text
+    badges = {"self-reported": 9, "withdrawn": 1, "version 1": 1, "verified": 5}
+    assert {word: page.count(f">{word}</span>") for word in badges} == badges
 
 
 def test_too_few_clips_are_not_kept(board: Board) -> None:
-    """Nineteen values behind one metric, clips that failed, a category of seven: nothing, no gap, nothing."""
+    """Nineteen values behind one metric, clips that failed, a category of seven: nothing, no gap, nothing.
+
+    Four speakers have no interval.
+    """
     rows = draw_rows(3, 75, dataset="private", categories=("speech", "audio", "music"))
     speech = [row for row in rows if row.category == "speech"]
     for row in speech[:6]:
         row.metrics["pesq"] = MetricValue(status="undefined", reason="no utterance")
     audio = [row for row in rows if row.category == "audio"]
+    speakers = [row.model_copy(update={"cluster": f"{n % 4:012x}"}) for n, row in enumerate(audio)]
     audio[0] = failed(audio[0].clip, dataset="private", category="audio")
     with board.database.transaction(write=True) as session:
         dataset = add_private_set(session)
         dataset.counts = {"speech": 25, "audio": 25, "music": 7}
         found = reduced(session, board.submission, dataset, [*speech, *audio, *rows[2::3]])
+        (of_few,) = reduced(session, board.submission, dataset, speakers).results
+    assert (of_few.gap is None, of_few.gap_low, of_few.summary["low"]) == (False, None, None)
+    assert of_few.summary["score"] is not None
     (kept,) = found.results
     assert (kept.category, kept.gap, kept.summary["complete"]) == ("audio", None, False)
     assert found.words == (

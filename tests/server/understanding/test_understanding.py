@@ -71,7 +71,7 @@ def test_imported_models_stand_apart_with_source_and_failures(client: TestClient
     many = [first._replace(figure=f"f{number}", answered=None, failed=None) for number in range(LIMIT)]
     with database.transaction(write=True) as session:
         add_models(session, [first._replace(value=1)], "old", actor="test")
-        assert add_models(session, [first, *many], "our own run", actor="test") == {"mine<b>": LIMIT + 1}
+        assert add_models(session, [first, *many], "our own run", actor="test", replace=True) == {"mine<b>": LIMIT + 1}
         with pytest.raises(BadRequest, match="is among the published rows of the program already"):
             add_models(session, [first._replace(model="Gemini-2.5-Pro")], "x", actor="test")
         with pytest.raises(BadRequest, match="expected results of at least one model, got none"):

@@ -14,10 +14,13 @@ from support.server.xares import LANGUAGE, READER, make_record, make_records, ma
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.applications.xares.result import FASTEST, SLOWEST, EncoderRate, Heard
+from codec_superb.metrics.results import Score
 from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.models import Codec
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.published.importing import add_xares, remove
 from codec_superb.server.published.repository import imported
 from codec_superb.server.settings import Settings
@@ -113,7 +116,10 @@ def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Da
     own = make_records()[1]
     with database.transaction(write=True) as session:
         add_xares(session, [make_record([reading(LANGUAGE, (1.0,))])], "old", actor="test")
-        assert add_xares(session, [make_record([reading(LANGUAGE, (2.0,))]), own], "new", actor="test") == {
+        newer = [make_record([reading(LANGUAGE, (2.0,))]), own]
+        with pytest.raises(BadRequest, match=r"has 1 values of another source, 'old', since .*: expected --replace"):
+            add_xares(session, newer, "new", actor="test")
+        assert add_xares(session, newer, "new", actor="test", replace=True) == {
             "faster-whisper-frames:tiny.en; track offline; decoder tiny; references": 1, own.name: 2,
         }  # fmt: skip
         first = reading(LANGUAGE, (99.0,))
@@ -123,6 +129,11 @@ def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Da
             ({"figures": (first.model_copy(update={"dataset": "mini"}),)}, "expected a dataset of the task .phone_pro"),
             ({"figures": (first.model_copy(update={"version": "0"}),)}, "got 0; make it again"),
             ({"figures": (first.model_copy(update={"by_seed": {42: 100.5}}),)}, "expected 0 to 100, got 100.5"),
+            (
+                {"figures": (first.model_copy(update={"clips": Score(value=99.0, low=-5.0, high=500.0)}),)},
+                "expected 0 to 100, got -5",
+            ),
+            ({"figures": (first.model_copy(update={"n": 10**300}),)}, "expected at most 100,000,000 clips, got 1e"),
         ):
             with pytest.raises(BadRequest, match=says):
                 add_xares(session, [own.model_copy(update=changed)], "x", actor="test")
@@ -192,7 +203,14 @@ def test_a_visitor_sees_the_charts_and_no_barrier(browser: Browser, site: str, w
         assert accessibility_faults(page) == []
 
 
-@pytest.mark.parametrize("backend", ["code-embeddings:swift_6k", "xares:codec-frames:swift_6k+tiny-llama-bytes"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "code-embeddings:swift_6k", "xares:codec-frames:swift_6k+tiny-llama-bytes",
+        "xares:codec-frames:Swift 6k+tiny-llama-bytes", "xares:codec-frames:sw\u0456ft_6k+tiny-llama-bytes",
+        "xares:swift_6k+tiny-llama-bytes",
+    ],
+)  # fmt: skip
 def test_figures_of_anothers_codec_wait(database: Database, backend: str) -> None:
     """Whoever measures the codec of an account as an encoder stands under its title: a moderator is asked, once."""
     figure = LANGUAGE if backend.startswith("xares:") else "xares_knn_language_accuracy_pct"
@@ -200,11 +218,14 @@ def test_figures_of_anothers_codec_wait(database: Database, backend: str) -> Non
     datasets = {"phone_prompts": ("speech",)}
     with database.transaction(write=True) as session:
         own = make_submission(session, "swift_6k", datasets=datasets, owner="ann", applications=heard)
+        session.query(Codec).one().skeleton = skeleton("swift_6k")
         named = make_submission(session, "rook_6k", datasets=datasets, owner="bob", applications=heard)
-        listed = [Probed(figure, 3.0, 2.0, "phone_prompts", backend.replace("swift_6k", "opus_6k"))]
+        listed = [Probed(figure, 3.0, 2.0, "phone_prompts", "xares:codec-frames:opus_6k+tiny-llama-bytes")]
         other = make_submission(session, "crow_6k", datasets=datasets, owner="bob", applications=listed)
+        says = [Probed(figure, 3.0, 2.0, "phone_prompts", "xares:Officia1 winner+tiny-llama-bytes")]
+        badge = make_submission(session, "lark_6k", datasets=datasets, owner="ann", applications=says)
         kinds = {
             each: [of["kind"] for of in warnings_for(session, each) if of["holds"] and of["kind"] == "encoder"]
-            for each in (own, named, other)
+            for each in (own, named, other, badge)
         }
-    assert kinds == {own: [], named: ["encoder"], other: []}
+    assert kinds == {own: [], named: ["encoder"], other: [], badge: ["encoder"]}

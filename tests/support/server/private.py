@@ -93,7 +93,12 @@ def add_private_set(session: Session, name: str = "private-2026") -> PrivateData
 
 
 def add_gaps(
-    session: Session, dataset: PrivateDataset, gaps: Mapping[str, float | None], arm: float = 0.02
+    session: Session,
+    dataset: PrivateDataset,
+    gaps: Mapping[str, float | None],
+    arm: float = 0.02,
+    *,
+    status: str = "verified",
 ) -> dict[str, str]:
     """Store a submission of each codec with a gap in speech on ``dataset``; return their ids by codec.
 
@@ -101,7 +106,7 @@ def add_gaps(
     """
     made = {}
     for codec, gap in gaps.items():
-        made[codec] = make_submission(session, codec, 12.0, 0.8, card={"family": codec.partition("_")[0]})
+        made[codec] = make_submission(session, codec, 12.0, 0.8, status, card={"family": codec.partition("_")[0]})
         score = 0.8 - (gap or 0.0)
         session.add(
             PrivateResult(
