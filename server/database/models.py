@@ -25,7 +25,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relatio
 from codec_superb.server.database.base import Base, now
 from codec_superb.server.database.history import BoardChange
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
-from codec_superb.server.database.processes import CheckJob, RateHit, RunningProcess, SchemaSupport
+from codec_superb.server.database.processes import CheckJob, DatabaseIdentity, RateHit, RunningProcess, SchemaSupport
 from codec_superb.server.database.verification import (
     Attestation,
     PrivateDataset,
@@ -35,9 +35,9 @@ from codec_superb.server.database.verification import (
 )
 
 __all__ = [
-    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "CheckJob", "ClipBlock", "Codec", "Dataset",
-    "Family", "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults", "RateHit",
-    "Rating", "Result", "Revision", "RunningProcess", "SchemaSupport", "Stimulus", "Submission", "Token",
+    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "CheckJob", "ClipBlock", "Codec", "DatabaseIdentity",
+    "Dataset", "Family", "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults",
+    "RateHit", "Rating", "Result", "Revision", "RunningProcess", "SchemaSupport", "Stimulus", "Submission", "Token",
     "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
+from codec_superb.server.errors import BadRequest, FileMissing, NotFound, ServerError, TooLarge, Unavailable
 from codec_superb.server.http.methods import allowed_methods
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.people.page_context import page_context_of, public_page_context
@@ -34,6 +34,9 @@ def handle_errors(app: FastAPI) -> None:
 
 def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
+    if isinstance(error, FileMissing):
+        _log.error("a submission's file is missing", sha256=error.sha256)
+        request.app.state.missing.add(error.sha256)
     return answer(request, error)
 
 

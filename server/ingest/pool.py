@@ -188,7 +188,7 @@ def _caller(session: Session, job: CheckJob) -> Identity:
 @contextmanager
 def _opened(settings: Settings, job: CheckJob) -> Iterator[_Waited]:
     """Open a file of the queue. Raises Unavailable where it is gone."""
-    vault_of(settings).take(settings.incoming / job.id)
+    vault_of(settings).take(settings.incoming / job.id, job.file_sha256)
     # in its place already where a process ended between its move and its row
     places = (settings.incoming / job.id, submission_path(settings, job.file_sha256))
     path = next((path for path in places if path.exists()), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -25,6 +25,7 @@ from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
+from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
@@ -39,6 +40,7 @@ from codec_superb.server.storage.submission_files import (
 )
 from codec_superb.server.storage.vault import vault_of
 
+_LOG = get_logger(__name__)
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
 """Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
 _ATTEMPTS = 5
@@ -98,6 +100,7 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
     checker: Checker = app.state.checker
     known = await run_sync(receipt_of_file, database, settings, upload.sha256, caller)
     if known is not None:
+        await run_sync(put_back, settings, upload)
         return known, False
     if settings.shared:
         return await _queued(request, upload, caller)
@@ -185,6 +188,18 @@ def receipt_of_file(database: Database, settings: Settings, sha256: str, caller:
     with database.transaction() as session:
         found = repository.by_hash(session, sha256)
         return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
+
+
+def put_back(settings: Settings, upload: Received) -> None:
+    """Put the file of a stored submission back where it is missing: it has come again, and its hash is the same."""
+    vault = vault_of(settings)
+    with (
+        suppress(Unavailable),
+        hold_off_cleaning(settings),
+    ):  # of a store that is away: the receipt is true all the same
+        if not vault.has(upload.sha256):
+            vault.keep(upload.path, upload.sha256)
+            _LOG.warning("a submission's file was missing and came again", sha256=upload.sha256)
 
 
 def check(database: Database, checker: Checker, upload: Received, *, public: bool = True) -> Checked:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from codec_superb.missing_package import not_installed
+from codec_superb.pipeline.output_file import write_output
 from codec_superb.server.errors import OperationError, Unavailable
 from codec_superb.server.people.secret import make_secret
 from codec_superb.server.settings import Settings
@@ -27,8 +28,12 @@ from codec_superb.server.settings import Settings
 WAITING = "incoming"
 """In an object store: files that wait for their check."""
 ACCEPTED = "submissions"
+ASIDE = "quarantine"
+"""Files that no row names: moved here, and back once a row does; never removed by this program."""
 IDENTITY = "files_id"
 """Name of the file or object that tells a folder or store from another."""
+OWNER = "database_id"
+"""Name of the file or object that names the database of these files."""
 LONGEST_S = 120.0
 """Seconds of one request."""
 _LOG = logging.getLogger(__name__)
@@ -41,10 +46,13 @@ class Vault(Protocol):
         """Make a received and synced file durable under its hash; it is gone from ``path``."""
 
     def has(self, sha256: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file is there. One that was set aside is brought back."""
 
     def fetch(self, sha256: str) -> Path:
-        """Return where it can be read on this machine; a path that does not exist where there is none."""
+        """Return where it can be read on this machine; a path that does not exist where there is none.
+
+        One that was set aside is brought back.
+        """
 
     def names(self, older_than: float) -> Iterator[str]:
         """Yield the names of files that are older than so many seconds."""
@@ -52,11 +60,14 @@ class Vault(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file by its name."""
 
+    def set_aside(self, name: str) -> None:
+        """Move a file to :data:`ASIDE` by its name."""
+
     def leave(self, waiting: Path) -> None:
         """Let the checkers of other machines have a file that waits."""
 
-    def take(self, waiting: Path) -> None:
-        """Bring a file that waits to this machine, where it is not yet."""
+    def take(self, waiting: Path, sha256: str) -> None:
+        """Bring a file that waits to this machine, where it is not yet. Raises Unavailable for another content."""
 
     def forget(self, waiting: Path) -> None:
         """Remove a file that waited."""
@@ -73,17 +84,24 @@ class Vault(Protocol):
         Raises Unavailable where it cannot be read or drawn.
         """
 
+    def owner(self) -> str:
+        """Return the identity of the database whose files these are; '' where none was told. Raises Unavailable."""
+
+    def bind(self, database: str) -> None:
+        """Keep the identity of the database whose files these are; '' for none. Raises Unavailable."""
+
 
 class FolderVault:
     """The folder itself; several machines share it by a file system."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.files
+        self._aside, self._owner = settings.storage / ASIDE, settings.storage / OWNER
 
     def keep(self, path: Path, sha256: str) -> None:
         """Rename it, and sync the folder, so that the move survives a power loss."""
         # rename(2): whole or not at all; the same file twice is the same content
-        path.replace(self.fetch(sha256))
+        path.replace(self._folder / f"{sha256}.zip")
         _sync(self._folder)
 
     def has(self, sha256: str) -> bool:
@@ -92,7 +110,12 @@ class FolderVault:
 
     def fetch(self, sha256: str) -> Path:
         """Name the place."""
-        return self._folder / f"{sha256}.zip"
+        path = self._folder / f"{sha256}.zip"
+        if not path.exists():
+            with suppress(FileNotFoundError):
+                (self._aside / path.name).replace(path)
+                _came_back(path.name)
+        return path
 
     def names(self, older_than: float) -> Iterator[str]:
         """List the folder."""
@@ -102,10 +125,16 @@ class FolderVault:
         """Unlink it."""
         (self._folder / name).unlink(missing_ok=True)
 
+    def set_aside(self, name: str) -> None:
+        """Rename it."""
+        self._aside.mkdir(0o700, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process has
+            (self._folder / name).replace(self._aside / name)
+
     def leave(self, waiting: Path) -> None:
         """Leave it where it is."""
 
-    def take(self, waiting: Path) -> None:
+    def take(self, waiting: Path, sha256: str) -> None:
         """Leave it where it is."""
 
     def forget(self, waiting: Path) -> None:
@@ -127,7 +156,23 @@ class FolderVault:
                 make_secret(file)
             return file.read_text("ascii").strip()[:64]
         except OSError as error:
-            raise Unavailable(f"the storage folder cannot be written: {error.strerror}; try again later") from error
+            raise _cannot_write(error) from error
+
+    def owner(self) -> str:
+        """Read a file."""
+        try:
+            return self._owner.read_text("ascii").strip()[:64]
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise _cannot_write(error) from error
+
+    def bind(self, database: str) -> None:
+        """Write the file, whole or not at all."""
+        try:
+            write_output(self._owner, f"{database}\n".encode())
+        except OSError as error:
+            raise _cannot_write(error) from error
 
 
 class ObjectVault:
@@ -156,7 +201,7 @@ class ObjectVault:
             try:
                 self._store.head(_key(sha256))
             except FileNotFoundError:
-                return False
+                return self._bring_back(sha256)
         return True
 
     def fetch(self, sha256: str) -> Path:
@@ -164,7 +209,9 @@ class ObjectVault:
         copy = self._copies / f"{sha256}.zip"
         if not copy.exists():
             self._copies.mkdir(0o700, parents=True, exist_ok=True)
-            if not self._get(_key(sha256), copy, sha256):
+            if not self._get(_key(sha256), copy, sha256) and not (
+                self._bring_back(sha256) and self._get(_key(sha256), copy, sha256)
+            ):
                 return copy
             self._make_room(copy)
         with suppress(FileNotFoundError):
@@ -180,15 +227,21 @@ class ObjectVault:
         self._delete(f"{ACCEPTED}/{name}")
         (self._copies / name).unlink(missing_ok=True)
 
+    def set_aside(self, name: str) -> None:
+        """Copy the object, then remove it."""
+        with _answered():
+            self._store.copy(f"{ACCEPTED}/{name}", f"{ASIDE}/{name}")
+        self.remove(name)
+
     def leave(self, waiting: Path) -> None:
         """Put it among those that wait; the file of this machine stays, for a checker here."""
         with _answered():
             self._store.put(f"{WAITING}/{waiting.name}", waiting, use_multipart=False)
 
-    def take(self, waiting: Path) -> None:
+    def take(self, waiting: Path, sha256: str) -> None:
         """Get it, whole or not at all."""
         if not waiting.exists():
-            self._get(f"{WAITING}/{waiting.name}", waiting)
+            self._get(f"{WAITING}/{waiting.name}", waiting, sha256)
 
     def forget(self, waiting: Path) -> None:
         """Remove object and file."""
@@ -216,8 +269,33 @@ class ObjectVault:
             self._identity = bytes(self._store.get(IDENTITY).bytes()).decode("ascii")[:64]
         return self._identity
 
-    def _get(self, key: str, target: Path, sha256: str | None = None) -> bool:
-        """Bring an object into a file, whole or not at all; False where there is none. A known hash is compared."""
+    def owner(self) -> str:
+        """Read an object, each time: a restore gives the files to another database."""
+        with _answered():
+            try:
+                return bytes(self._store.get(OWNER).bytes()).decode("ascii")[:64]
+            except FileNotFoundError:
+                return ""
+
+    def bind(self, database: str) -> None:
+        """Write the object."""
+        with _answered():
+            self._store.put(OWNER, database.encode(), use_multipart=False)
+
+    def _bring_back(self, sha256: str) -> bool:
+        """Move an object back that was set aside; False where there is none."""
+        name = f"{sha256}.zip"
+        with _answered():
+            try:
+                self._store.copy(f"{ASIDE}/{name}", _key(sha256))
+            except FileNotFoundError:
+                return False
+        self._delete(f"{ASIDE}/{name}")
+        _came_back(name)
+        return True
+
+    def _get(self, key: str, target: Path, sha256: str) -> bool:
+        """Bring an object into a file, whole or not at all; False where there is none. Its hash is compared."""
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
         digest = hashlib.sha256()
         try:
@@ -229,8 +307,11 @@ class ObjectVault:
                 for piece in answer.stream():
                     digest.update(piece)
                     file.write(piece)
-            if sha256 not in (None, digest.hexdigest()):
-                raise Unavailable(f"the stored object {key} is not the file that its name says")
+            if sha256 != digest.hexdigest():
+                raise Unavailable(
+                    f"the object {key} in the store of submission files is not the file that was put there, by no "
+                    "fault of its sender; send it again, or tell the maintainers"
+                )
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
@@ -258,6 +339,14 @@ class ObjectVault:
             if path != kept:
                 path.unlink(missing_ok=True)  # who has it open reads on
                 total -= size
+
+
+def _came_back(name: str) -> None:
+    _LOG.warning("a submission's file was in quarantine and is back: %s", name)
+
+
+def _cannot_write(error: OSError) -> Unavailable:
+    return Unavailable(f"the storage folder cannot be used: {error.strerror}; try again later")
 
 
 @cache
