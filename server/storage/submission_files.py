@@ -26,7 +26,8 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import FileMissing, Unavailable
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import NAME, is_own_vault
-from codec_superb.server.storage.vault import old_files, vault_of
+from codec_superb.server.storage.vault import vault_of
+from codec_superb.server.storage.vault_layout import old_files
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""

@@ -90,6 +90,7 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
     assert is_own_vault(other, database)
     assert not is_own_vault(far, database)
+    database.close()
 
 
 def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Path) -> None:
