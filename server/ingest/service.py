@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
 from codec_superb.server.database.models import CheckJob, Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
@@ -162,7 +163,10 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
 
 
 async def _outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
-    """Wait for the end of a job. Raises Unavailable where nobody has taken it for longer than a check may take."""
+    """Wait for the end of a job, and for a database that is away meanwhile.
+
+    Raises Unavailable where nobody has taken it, or the database is away, for longer than a check may take.
+    """
 
     def look() -> CheckJob | None:
         with database.transaction() as session:
@@ -174,13 +178,22 @@ async def _outcome(database: Database, settings: Settings, identity: str) -> Che
 
     patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
     pause = SHORTEST_LOOK_S
-    while (job := await run_sync(look)) is None:
-        if anyio.current_time() > patience and await run_sync(withdraw):
-            await run_sync(vault_of(settings).forget, settings.incoming / identity)
-            raise busy("processes that all")
+    while True:
+        late = anyio.current_time() > patience
+        try:
+            if (job := await run_sync(look)) is not None:
+                return job
+            if late and await run_sync(withdraw):
+                await run_sync(vault_of(settings).forget, settings.incoming / identity)
+                raise busy("processes that all")
+        except DATABASE_ERRORS as error:
+            # the file waits, is checked or is stored: who sends it is told when the database answers again
+            if late:
+                raise Unavailable(f"{words_of(error)}; {UNKNOWN}", headers={"Retry-After": "60"}) from error
+        if anyio.current_time() > patience + settings.check_seconds:
+            raise Unavailable(f"the check has not ended; {UNKNOWN}", headers={"Retry-After": "60"})
         await anyio.sleep(pause)
         pause = min(LONGEST_LOOK_S, 1.5 * pause)
-    return job
 
 
 def receipt_of_file(database: Database, settings: Settings, sha256: str, caller: Identity) -> Receipt | None:

@@ -11,9 +11,11 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from codec_superb.server.database import migrate
+from codec_superb.server.database.faults import NOT_ALLOWED, state_of, words_of
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Unavailable
@@ -28,6 +30,10 @@ from codec_superb.server.storage.vault import vault_of
 
 router = APIRouter(include_in_schema=False)
 _NEVER_KEPT = {"Cache-Control": "no-store"}
+_A_MEGABYTE = text(
+    # a type of 64 bytes that PostgreSQL never moves to a second table
+    "CREATE TEMPORARY TABLE ready_probe ON COMMIT DROP AS SELECT repeat('x', 63)::name FROM generate_series(1, 10000)"
+)
 _LOOKED_FOR, _NAMED = 20, 3
 """Missing files of which a probe looks whether they are back, and names."""
 
@@ -119,9 +125,23 @@ def _database(database: Database) -> list[Problem]:
     except SQLAlchemyError as error:
         return [_problem("database", "an answer", type(error).__name__, "check that it runs and can be reached")]
     if fits:
-        return []
+        return _writing(database)
     fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
     return [_problem("schema", migrate.head(), str(revision), fix)]
+
+
+def _writing(database: Database) -> list[Problem]:
+    """Write a megabyte into a table that is gone at once; SQLite lies on the disk of the storage, mostly."""
+    if database.engine.dialect.name != "postgresql":
+        return []
+    try:
+        with database.engine.connect() as connection:  # rolled back at the end
+            connection.execute(_A_MEGABYTE)
+    except SQLAlchemyError as error:
+        if state_of(error) != NOT_ALLOWED:  # to make temporary tables; everything else may work
+            fix = "free some space on its disk, or name the server that takes changes"
+            return [_problem("database", "that it stores a megabyte", words_of(error), fix)]
+    return []
 
 
 def _storage(folder: Path, least: int) -> list[Problem]:
