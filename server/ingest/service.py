@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
@@ -22,6 +22,7 @@ from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import queue, repository
 from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
+from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
@@ -134,7 +135,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
 
     def read() -> Receipt:
         with database.transaction() as session:
-            return receipt(session.get_one(Submission, identity), settings)
+            return receipt(session.get_one(Submission, identity), settings, to=None if new else caller)
 
     return await run_sync(read), new
 
@@ -196,11 +197,20 @@ async def _outcome(database: Database, settings: Settings, identity: str) -> Che
         pause = min(LONGEST_LOOK_S, 1.5 * pause)
 
 
-def receipt_of_file(database: Database, settings: Settings, sha256: str, caller: Identity) -> Receipt | None:
-    """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over."""
+def receipt_of_file(
+    database: Database, settings: Settings, sha256: str, caller: Identity, *, whole: bool = False
+) -> Receipt | None:
+    """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over.
+
+    ``whole`` for maintainers, who may know all of it.
+    """
     with database.transaction() as session:
         found = repository.by_hash(session, sha256)
-        return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
+        return (
+            None
+            if found is None or _is_taken_over(found, caller)
+            else receipt(found, settings, to=None if whole else caller)
+        )
 
 
 def put_back(settings: Settings, upload: Received) -> None:
@@ -272,7 +282,7 @@ def _name(
         valid_token(session, caller.token_id)
     known = repository.by_hash(session, upload.sha256)
     if known is not None and not _is_taken_over(known, caller):
-        return receipt(known, settings), False
+        return receipt(known, settings, to=caller), False
     accepted = checked.outcome.accepted
     assert accepted is not None
     if public:
@@ -352,30 +362,3 @@ def _codec(session: Session, name: str) -> Codec:
         session.add(codec)
         session.flush()
     return codec
-
-
-def receipt(submission: Submission, settings: Settings) -> Receipt:
-    """Describe a stored submission for its sender."""
-    return Receipt(
-        id=submission.id,
-        codec=submission.codec.name,
-        version=submission.version,
-        status=submission.status,
-        url=f"{settings.base_url.rstrip('/')}/submissions/{submission.id}",
-        datasets=dataset_names(submission),
-        clips=submission.clips,
-        ok=submission.ok,
-        failed=submission.failed,
-        complete=submission.complete,
-        custom=submission.custom,
-        condition=submission.condition,
-        notes=submission.notes,
-        warnings=submission.warnings,
-        reason=submission.reason,
-    )
-
-
-def dataset_names(submission: Submission) -> list[str]:
-    """Names of the datasets of a submission."""
-    described: Sequence[dict[str, Any]] = submission.document["datasets"]
-    return [str(dataset["name"]) for dataset in described]
