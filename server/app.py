@@ -94,8 +94,8 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     With ``runs`` it shows that folder and takes nothing else: no uploads, logins or decisions.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings``, ``meters``, ``places``, ``warnings`` (for ``/readyz``) and, while
-    it runs, ``database``, ``limiter``, ``board`` and ``checker``, on PostgreSQL ``files_wait`` too.
+    does it). ``app.state`` carries ``settings``, ``meters``, ``places``, ``warnings`` and ``missing`` (files; for
+    ``/readyz``) and, while it runs, ``database``, ``limiter``, ``board`` and ``checker``, on PostgreSQL ``files_wait``.
     """
     chosen = settings or Settings()
     app = _Service(
@@ -111,6 +111,7 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.state.meters = Meters()
     app.state.places = Places()
     app.state.warnings = {}
+    app.state.missing = set()
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
     app.add_middleware(BodyLimit)

@@ -89,6 +89,17 @@ class Unavailable(ServerError):
     status = 503
 
 
+class FileMissing(Unavailable):
+    """The file of a submission is not where it was stored."""
+
+    def __init__(self, sha256: str) -> None:
+        super().__init__(
+            f"the file of this submission (SHA-256 {sha256}) is not in its place, which the maintainers can see; "
+            "who has it can send the same file again, which puts it back"
+        )
+        self.sha256 = sha256
+
+
 class InternalError(ServerError):
     """A fault of this program. The log has its traceback; the answer has only the number of the request."""
 

@@ -26,7 +26,7 @@ from codec_superb.server.database.base import Base, now
 from codec_superb.server.database.history import BoardChange
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
 from codec_superb.server.database.parts import StagedPart, SubmissionPart
-from codec_superb.server.database.processes import CheckJob, RateHit, RunningProcess, SchemaSupport
+from codec_superb.server.database.processes import CheckJob, DatabaseIdentity, RateHit, RunningProcess, SchemaSupport
 from codec_superb.server.database.verification import (
     Attestation,
     PrivateDataset,
@@ -36,10 +36,10 @@ from codec_superb.server.database.verification import (
 )
 
 __all__ = [
-    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "CheckJob", "ClipBlock", "Codec", "Dataset",
-    "Family", "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults", "RateHit",
-    "Rating", "Result", "Revision", "RunningProcess", "SchemaSupport", "StagedPart", "Stimulus", "Submission",
-    "SubmissionPart", "Token", "VerificationJob", "VerificationKey", "now",
+    "Account", "Attestation", "AuditEntry", "Base", "BoardChange", "CheckJob", "ClipBlock", "Codec", "DatabaseIdentity",
+    "Dataset", "Family", "ListeningTest", "Participant", "PrivateDataset", "PrivateResult", "PublishedResults",
+    "RateHit", "Rating", "Result", "Revision", "RunningProcess", "SchemaSupport", "StagedPart", "Stimulus",
+    "Submission", "SubmissionPart", "Token", "VerificationJob", "VerificationKey", "now",
 ]  # fmt: skip
 
 STATUSES = ("pending", "held", "self-reported", "verified", "withdrawn")

@@ -14,7 +14,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from codec_superb.server.database.base import Base, now
 
 CHECK_STATES = ("queued", "running", "done")
-TRANSIENT = frozenset({"rate_hits", "running_processes", "check_jobs", "schema_support", "staged_parts"})
+TRANSIENT = frozenset({
+    "rate_hits", "running_processes", "check_jobs", "schema_support", "staged_parts", "database_identity",
+})  # fmt: skip
 """Names of these tables, and of that of parts that wait for their submission."""
 
 
@@ -95,3 +97,12 @@ class SchemaSupport(Base):
     revision: Mapped[str] = mapped_column(String(32))
     """The schema that this was said of."""
     oldest: Mapped[str] = mapped_column(String(32))
+
+
+class DatabaseIdentity(Base):
+    """A table of one row: the random name of this database, which its vault keeps too (``storage/binding.py``)."""
+
+    __tablename__ = "database_identity"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    identity: Mapped[str] = mapped_column(String(64))

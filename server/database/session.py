@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Engine, create_engine, event, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
+from codec_superb.server.database.faults import tell_read_only
 from codec_superb.server.database.models import BoardChange, Revision
 from codec_superb.server.errors import Unavailable
 
@@ -62,11 +63,13 @@ def make_engine(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Eng
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(
+    engine = create_engine(
         # a connection that the server or a firewall has closed is found before it is used
         url, pool_pre_ping=True, pool_size=pool_size, max_overflow=max_overflow, hide_parameters=True,
         connect_args={"connect_timeout": 5},
     )  # fmt: skip
+    tell_read_only(engine)
+    return engine
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -7,18 +7,16 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
+from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
+from codec_superb.server.errors import BadRequest, FileMissing, NotFound, ServerError, TooLarge, Unavailable
 from codec_superb.server.http.methods import allowed_methods
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.web.site.page import render
 
-DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
-"""SQLAlchemy's errors when the database is unreachable, full, or has no free connection; answered with 503."""
+_READING = frozenset({"GET", "HEAD"})
 _KINDS: dict[int, type[ServerError]] = {kind.status: kind for kind in (NotFound, TooLarge)}
 _log = get_logger("codec_superb.server.errors")
 
@@ -34,6 +32,9 @@ def handle_errors(app: FastAPI) -> None:
 
 def _ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServerError)
+    if isinstance(error, FileMissing):
+        _log.error("a submission's file is missing", sha256=error.sha256)
+        request.app.state.missing.add(error.sha256)
     return answer(request, error)
 
 
@@ -64,7 +65,7 @@ def _http(request: Request, error: Exception) -> Response:
 def _database(request: Request, error: Exception) -> Response:
     """Answer 503; the log has the database's own message."""
     _log.error("database does not answer", error=type(error).__name__, reason=str(error).splitlines()[0])
-    detail = "the database does not answer right now, and nothing was stored; send the request again in a moment"
+    detail = f"{words_of(error)}; {'try again in a moment' if request.method in _READING else UNKNOWN}"
     return answer(request, Unavailable(detail, headers={"Retry-After": "5"}))
 
 

@@ -42,7 +42,7 @@ def take_file(
     upload = new_upload(settings)
     try:
         _copy(path, upload)
-        known = receipt_of_file(database, settings, upload.sha256, caller)
+        known = receipt_of_file(database, settings, upload.sha256, caller, whole=True)
         if known:
             return known, False
         for part in files_of(path)[1:]:

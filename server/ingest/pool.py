@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from codec_superb.server.database.faults import DATABASE_ERRORS, DISK_FULL, state_of
 from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
@@ -35,9 +35,12 @@ POLL_SECONDS = 0.5
 """Pause between two looks at an empty queue; files that this process received wake it at once."""
 _PAUSE_S = 1.0
 """Pause while the database is away."""
-_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 
+_FULL = Unavailable(
+    "the database's disk is full, and the file was not stored; send it again later, its maintainers have to make room",
+    headers={"Retry-After": "300"},
+)
 _Result = TypeVar("_Result")
 
 
@@ -131,15 +134,22 @@ class Pool:
                 self._refuse(job, error, began)
         except ServerError as error:
             self._refuse(job, error, began)
-        except _AWAY as error:
-            _LOG.warning("check.put_back", job=job.id, error=type(error).__name__)
-            self._within(lambda session: queue.put_back(session, job), always=True)
-            self._stopped.wait(_PAUSE_S)  # one that answers and cannot write, its disk full, is not asked at once
+        except DATABASE_ERRORS as error:
+            self._end_or_put_back(job, error, began)
         except OSError as error:  # a full disk, or a process that had the file before and woke up
             self._leave_to_others(job, error, began)
         except Exception:  # noqa: BLE001 - of one file: the next is checked all the same
             _LOG.exception("check.failed", job=job.id)
             self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)
+
+    def _end_or_put_back(self, job: CheckJob, error: SQLAlchemyError, began: float) -> None:
+        if state_of(error) == DISK_FULL:  # a small change often still finds room: the sender need not wait
+            _LOG.error("check.database_full", job=job.id)
+            self._refuse(job, _FULL, began)
+        else:
+            _LOG.warning("check.put_back", job=job.id, error=type(error).__name__)
+            self._within(lambda session: queue.put_back(session, job), always=True)
+        self._stopped.wait(_PAUSE_S)  # one that answers and cannot write is not asked at once
 
     def _leave_to_others(self, job: CheckJob, error: OSError, began: float) -> None:
         """Else it would refuse whatever it takes, and take most, since it is done with each at once."""
@@ -189,7 +199,7 @@ def _caller(session: Session, job: CheckJob) -> Identity:
 @contextmanager
 def _opened(settings: Settings, job: CheckJob) -> Iterator[_Waited]:
     """Open a file of the queue. Raises Unavailable where it is gone."""
-    vault_of(settings).take(settings.incoming / job.id)
+    vault_of(settings).take(settings.incoming / job.id, job.file_sha256)
     # in its place already where a process ended between its move and its row
     places = (settings.incoming / job.id, submission_path(settings, job.file_sha256))
     path = next((path for path in places if path.exists()), None)

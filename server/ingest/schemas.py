@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from codec_superb.server.http.api_model import ApiModel
 
-Status = Literal["pending", "held", "self-reported", "verified", "withdrawn"]
+Status = Literal["pending", "held", "self-reported", "verified", "withdrawn", "known"]
 
 
 class Receipt(ApiModel):
@@ -20,9 +20,9 @@ class Receipt(ApiModel):
     """Of this codec's results here, counted from 1."""
     status: Status
     """``pending`` and ``held`` wait for a moderator, the second because of its warnings; ``self-reported`` and
-    ``verified`` are on the leaderboard."""
+    ``verified`` are on the leaderboard; ``known`` came before from somebody else, nothing of it is public."""
     url: str
-    """Page of the submission; there is none for the public while it is pending or held."""
+    """Page of the submission; none for the public while it is pending or held, and '' where it is ``known``."""
     datasets: list[str]
     clips: int
     ok: int

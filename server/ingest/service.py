@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
 from codec_superb.server.database.models import CheckJob, Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
@@ -21,10 +22,12 @@ from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import parts, queue, repository
 from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
+from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
+from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
@@ -39,6 +42,7 @@ from codec_superb.server.storage.submission_files import (
 )
 from codec_superb.server.storage.vault import vault_of
 
+_LOG = get_logger(__name__)
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
 """Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
 _ATTEMPTS = 5
@@ -98,6 +102,7 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
     checker: Checker = app.state.checker
     known = await run_sync(receipt_of_file, database, settings, upload.sha256, caller)
     if known is not None:
+        await run_sync(put_back, settings, upload)
         return known, False
     if settings.shared:
         return await _queued(request, upload, caller)
@@ -131,7 +136,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
 
     def read() -> Receipt:
         with database.transaction() as session:
-            return receipt(session.get_one(Submission, identity), settings)
+            return receipt(session.get_one(Submission, identity), settings, to=None if new else caller)
 
     return await run_sync(read), new
 
@@ -160,7 +165,10 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
 
 
 async def _outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
-    """Wait for the end of a job. Raises Unavailable where nobody has taken it for longer than a check may take."""
+    """Wait for the end of a job, and for a database that is away meanwhile.
+
+    Raises Unavailable where nobody has taken it, or the database is away, for longer than a check may take.
+    """
 
     def look() -> CheckJob | None:
         with database.transaction() as session:
@@ -172,20 +180,50 @@ async def _outcome(database: Database, settings: Settings, identity: str) -> Che
 
     patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
     pause = SHORTEST_LOOK_S
-    while (job := await run_sync(look)) is None:
-        if anyio.current_time() > patience and await run_sync(withdraw):
-            await run_sync(vault_of(settings).forget, settings.incoming / identity)
-            raise busy("processes that all")
+    while True:
+        late = anyio.current_time() > patience
+        try:
+            if (job := await run_sync(look)) is not None:
+                return job
+            if late and await run_sync(withdraw):
+                await run_sync(vault_of(settings).forget, settings.incoming / identity)
+                raise busy("processes that all")
+        except DATABASE_ERRORS as error:
+            # the file waits, is checked or is stored: who sends it is told when the database answers again
+            if late:
+                raise Unavailable(f"{words_of(error)}; {UNKNOWN}", headers={"Retry-After": "60"}) from error
+        if anyio.current_time() > patience + settings.check_seconds:
+            raise Unavailable(f"the check has not ended; {UNKNOWN}", headers={"Retry-After": "60"})
         await anyio.sleep(pause)
         pause = min(LONGEST_LOOK_S, 1.5 * pause)
-    return job
 
 
-def receipt_of_file(database: Database, settings: Settings, sha256: str, caller: Identity) -> Receipt | None:
-    """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over."""
+def receipt_of_file(
+    database: Database, settings: Settings, sha256: str, caller: Identity, *, whole: bool = False
+) -> Receipt | None:
+    """Return the receipt of a file that is stored already, by its hash; None for one that the sender takes over.
+
+    ``whole`` for maintainers, who may know all of it.
+    """
     with database.transaction() as session:
         found = repository.by_hash(session, sha256)
-        return None if found is None or _is_taken_over(found, caller) else receipt(found, settings)
+        return (
+            None
+            if found is None or _is_taken_over(found, caller)
+            else receipt(found, settings, to=None if whole else caller)
+        )
+
+
+def put_back(settings: Settings, upload: Received) -> None:
+    """Put the file of a stored submission back where it is missing: it has come again, and its hash is the same."""
+    vault = vault_of(settings)
+    with (
+        suppress(Unavailable),
+        hold_off_cleaning(settings),
+    ):  # of a store that is away: the receipt is true all the same
+        if not vault.has(upload.sha256):
+            vault.keep(upload.path, upload.sha256)
+            _LOG.warning("a submission's file was missing and came again", sha256=upload.sha256)
 
 
 def check(
@@ -252,7 +290,7 @@ def _name(
         valid_token(session, caller.token_id)
     known = repository.by_hash(session, upload.sha256)
     if known is not None and not _is_taken_over(known, caller):
-        return receipt(known, settings), False
+        return receipt(known, settings, to=caller), False
     accepted = checked.outcome.accepted
     assert accepted is not None
     if public:
@@ -336,30 +374,3 @@ def _codec(session: Session, name: str) -> Codec:
         session.add(codec)
         session.flush()
     return codec
-
-
-def receipt(submission: Submission, settings: Settings) -> Receipt:
-    """Describe a stored submission for its sender."""
-    return Receipt(
-        id=submission.id,
-        codec=submission.codec.name,
-        version=submission.version,
-        status=submission.status,
-        url=f"{settings.base_url.rstrip('/')}/submissions/{submission.id}",
-        datasets=dataset_names(submission),
-        clips=submission.clips,
-        ok=submission.ok,
-        failed=submission.failed,
-        complete=submission.complete,
-        custom=submission.custom,
-        condition=submission.condition,
-        notes=submission.notes,
-        warnings=submission.warnings,
-        reason=submission.reason,
-    )
-
-
-def dataset_names(submission: Submission) -> list[str]:
-    """Names of the datasets of a submission."""
-    described: Sequence[dict[str, Any]] = submission.document["datasets"]
-    return [str(dataset["name"]) for dataset in described]

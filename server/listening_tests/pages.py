@@ -82,20 +82,24 @@ def start(request: Request, test_id: TestId, form: Form, session: WriteTransacti
 def resume(request: Request, test_id: TestId, token: ResumeToken, session: ReadTransaction) -> Response:
     """Go on with a test on another device or after the cookies were deleted, by the link that was shown.
 
-    Where somebody else has not finished in this browser, ask first: without the cookie they would lose their place.
+    Ask first: a link of somebody else's would have the visitor answer in their place, and who has not finished in this
+    browser would lose their own without its cookie.
     """
     test = _resumed(session, test_id, token)
     stands = _progress(request, session, test)
-    if stands is None or stands.current is None or request.cookies[_cookie(test)] == token:
+    if stands is not None and request.cookies[_cookie(test)] == token:
         return _go_on(request, test, token)
-    return _page(request, "listening_resume.html.j2", test.title, test=test, token=token, link=_link(request, test))
+    link = _link(request, test) if stands is not None and stands.current is not None else ""
+    answer = _page(request, "listening_resume.html.j2", test.title, test=test, token=token, link=link)
+    _remember(request, answer, test, "1", name=_asked(test))
+    return answer
 
 
 @router.post("/{test_id}/resume/{token}")
 def resume_instead(request: Request, test_id: TestId, token: ResumeToken, session: ReadTransaction) -> Response:
-    """Go on by a link in a browser in which somebody else has not finished, when the question was answered."""
+    """Go on by a link, when the question was answered."""
     test = _resumed(session, test_id, token)
-    if _progress(request, session, test) is None:  # also a form of another site, which comes without the cookie
+    if _asked(test) not in request.cookies:  # also a form of another site, which comes without the cookie
         return RedirectResponse(f"/listening/{test.id}/resume/{token}", 303)
     return _go_on(request, test, token)
 
@@ -231,17 +235,22 @@ def _link(request: Request, test: ListeningTest) -> str:
     return f"{settings.base_url.rstrip('/')}/listening/{test.id}/resume/{request.cookies[_cookie(test)]}"
 
 
-def _remember(request: Request, answer: Response, test: ListeningTest, token: str) -> None:
+def _remember(request: Request, answer: Response, test: ListeningTest, token: str, *, name: str = "") -> None:
     settings: Settings = request.app.state.settings
     # Lax: the link in an invitation leads back to the question; a form of another site is sent without the cookie
     answer.set_cookie(
-        _cookie(test), token, max_age=_A_MONTH, path=f"/listening/{test.id}", secure=settings.https, httponly=True,
-        samesite="lax",
+        name or _cookie(test), token, max_age=_A_MONTH, path=f"/listening/{test.id}", secure=settings.https,
+        httponly=True, samesite="lax",
     )  # fmt: skip
 
 
 def _cookie(test: ListeningTest) -> str:
     return f"listening-{test.id}"
+
+
+def _asked(test: ListeningTest) -> str:
+    """Name the cookie of who was asked whether to go on by a link."""
+    return f"{_cookie(test)}-asked"
 
 
 def _view(request: Request, stands: service.Progress) -> TrialView:

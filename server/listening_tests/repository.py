@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session, undefer
 
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
@@ -32,10 +31,15 @@ def counts(session: Session, test: str) -> tuple[int, int]:
     return int(started), int(finished)
 
 
-def beginners(session: Session, test: str, since: datetime) -> int:
-    """Count those that began after ``since`` and have not finished."""
-    own = (Participant.test_id == test, Participant.finished.is_(None), Participant.started > since)
-    return int(session.scalar(select(func.count()).where(*own)) or 0)
+def forget_idle(session: Session, test: str, *, beyond: int) -> None:
+    """Remove those that have not finished, beyond so many: who has answered nothing first, the oldest first."""
+    last = select(func.max(Rating.added)).where(Rating.participant_id == Participant.id).scalar_subquery()
+    idle = select(Participant.id).where(Participant.test_id == test, Participant.finished.is_(None))
+    kept_first = (last.is_not(None).desc(), func.coalesce(last, Participant.started).desc(), Participant.id.desc())
+    gone = session.scalars(idle.order_by(*kept_first).offset(beyond)).all()
+    if gone:
+        session.execute(delete(Rating).where(Rating.participant_id.in_(gone)))
+        session.execute(delete(Participant).where(Participant.id.in_(gone)))
 
 
 def sound(session: Session, test: str, clip: str, condition: str) -> Stimulus | None:

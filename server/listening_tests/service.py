@@ -6,7 +6,6 @@ import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
@@ -22,7 +21,8 @@ from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.listening_tests import repository
 from codec_superb.server.listening_tests.answers import ratings_of, seconds_of
 from codec_superb.server.listening_tests.definition import REFERENCE, TestSettings
-from codec_superb.server.listening_tests.plan import Trial, trials_of
+from codec_superb.server.listening_tests.plan import Trial, questions_of, trials_of
+from codec_superb.server.listening_tests.screening import reasons
 from codec_superb.server.people.audit import record
 from codec_superb.web.site.listening_tests.view import QUESTIONS
 
@@ -35,8 +35,7 @@ STEPS: Final = MappingProxyType({"draft": "open", "open": "closed"})
 """Which state follows which; there is no way back."""
 OPEN_REFERENCE = "Reference"
 BEGINNERS = 1_000
-BEGINNING = timedelta(hours=1)
-"""Bounds the rows of people who only begin: more than one address can make, since no place is theirs until they end."""
+"""Bounds the rows of people who have not finished: more than one address can make; no place is theirs until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +126,25 @@ def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> s
     """Let somebody begin, and return the token that continues.
 
     What they say about themselves is kept where the test asks and the answer is one of those offered. Raises Conflict
-    for a test that is not open, or that as many have finished as it needs, or with too many beginners of the last hour.
+    for a test that is not open, or that as many have finished, and pass the screening, as it needs.
     """
     _hold_open(session, test)
     settings = settings_of(test)
     _, finished = repository.counts(session, test.id)
-    if finished >= settings.participants:
+    if finished >= settings.participants and _counted(session, test.id, settings) >= settings.participants:
         raise Conflict("this test has all the listeners that it needs: thank you for coming")
-    if repository.beginners(session, test.id, now() - BEGINNING) >= BEGINNERS:
-        raise Conflict(f"expected fewer than {BEGINNERS:,} people that begin this test in an hour; come back later")
+    # who has listened least lately makes room: a flood of beginnings shuts nobody out
+    repository.forget_idle(session, test.id, beyond=BEGINNERS - 1)
     said = {name: fields[name] for name in settings.ask if fields.get(name) in QUESTIONS[name][1]}
     token = secrets.token_urlsafe(24)
     session.add(Participant(test_id=test.id, token_sha256=hashed(token), seed=draw_seed(), finished=None, answers=said))
     return token
+
+
+def _counted(session: Session, test: str, settings: TestSettings) -> int:
+    """Count the listeners on whom the results would rest: what fails the screening takes nobody's place."""
+    listeners = repository.answers(session, test)
+    return len(listeners) - len(reasons(settings, listeners, questions_of(settings)))
 
 
 def draw_seed() -> int:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from codec_superb.server.database import migrate
+from codec_superb.server.database.faults import NOT_ALLOWED, state_of, words_of
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Unavailable
@@ -21,10 +24,18 @@ from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings
+from codec_superb.server.storage.binding import is_own_vault
+from codec_superb.server.storage.submission_files import FOREIGN
 from codec_superb.server.storage.vault import vault_of
 
 router = APIRouter(include_in_schema=False)
 _NEVER_KEPT = {"Cache-Control": "no-store"}
+_A_MEGABYTE = text(
+    # a type of 64 bytes that PostgreSQL never moves to a second table
+    "CREATE TEMPORARY TABLE ready_probe ON COMMIT DROP AS SELECT repeat('x', 63)::name FROM generate_series(1, 10000)"
+)
+_LOOKED_FOR, _NAMED = 20, 3
+"""Missing files of which a probe looks whether they are back, and names."""
 
 
 @router.get("/healthz")
@@ -47,7 +58,10 @@ def readyz(request: Request, response: Response) -> dict[str, str | list[str]]:
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
     response.headers.update(_NEVER_KEPT)
-    warnings = [*request.app.state.warnings.values(), *_outdated(processes), *_blind(processes, settings)]
+    warnings = [
+        *request.app.state.warnings.values(), *_outdated(processes), *_blind(processes, settings),
+        *_missing(request.app.state.missing, settings),
+    ]  # fmt: skip
     return {"status": "ready"} | ({"warnings": warnings} if warnings else {})
 
 
@@ -65,7 +79,8 @@ Problem = dict[str, str]
 
 def _problems(database: Database, settings: Settings) -> list[Problem]:
     """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
-    return [*_database(database), *_storage(settings.storage, settings.free_bytes), *_vault(settings)]
+    found = [*_database(database), *_storage(settings.storage, settings.free_bytes), *_vault(settings)]
+    return found or _binding(database, settings)
 
 
 def _together(processes: Sequence[RunningProcess], settings: Settings) -> list[Problem]:
@@ -110,9 +125,23 @@ def _database(database: Database) -> list[Problem]:
     except SQLAlchemyError as error:
         return [_problem("database", "an answer", type(error).__name__, "check that it runs and can be reached")]
     if fits:
-        return []
+        return _writing(database)
     fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
     return [_problem("schema", migrate.head(), str(revision), fix)]
+
+
+def _writing(database: Database) -> list[Problem]:
+    """Write a megabyte into a table that is gone at once; SQLite lies on the disk of the storage, mostly."""
+    if database.engine.dialect.name != "postgresql":
+        return []
+    try:
+        with database.engine.connect() as connection:  # rolled back at the end
+            connection.execute(_A_MEGABYTE)
+    except SQLAlchemyError as error:
+        if state_of(error) != NOT_ALLOWED:  # to make temporary tables; everything else may work
+            fix = "free some space on its disk, or name the server that takes changes"
+            return [_problem("database", "that it stores a megabyte", words_of(error), fix)]
+    return []
 
 
 def _storage(folder: Path, least: int) -> list[Problem]:
@@ -135,6 +164,26 @@ def _vault(settings: Settings) -> list[Problem]:
     except Unavailable:
         return [_problem("vault", "an object store that can be written", "none", "check address, rights and network")]
     return []
+
+
+def _binding(database: Database, settings: Settings) -> list[Problem]:
+    try:
+        if is_own_vault(settings, database):
+            return []
+    except (OSError, Unavailable):
+        return [_problem("vault", "files that can be listed", "none", "check storage, address, rights and network")]
+    return [_problem("files", "those of this database", "another's", FOREIGN)]
+
+
+def _missing(wanted: set[str], settings: Settings) -> list[str]:
+    """Say how many files that somebody asked for are still missing."""
+    for sha256 in sorted(wanted)[:_LOOKED_FOR]:
+        with suppress(Unavailable):
+            if vault_of(settings).has(sha256):
+                wanted.discard(sha256)
+    named = ", ".join(sorted(wanted)[:_NAMED])
+    told = f"{len(wanted)} submission files that were asked for are missing (by SHA-256: {named}, …)"
+    return [f"{told}: put them back from a backup, or have them sent again"] if wanted else []
 
 
 def _problem(path: str, expected: str, got: str, how_to_fix: str) -> Problem:

@@ -16,11 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, MetaData, Table, func, inspect, select, text, update
+from sqlalchemy import Connection, Engine, MetaData, Table, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission, SubmissionPart
+from codec_superb.server.database.models import (
+    AuditEntry,
+    Base,
+    DatabaseIdentity,
+    Dataset,
+    Revision,
+    Submission,
+    SubmissionPart,
+)
 from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
@@ -36,6 +44,7 @@ from codec_superb.server.operations.preparation import check_url, make_storage, 
 from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.operations.table_limits import unfit
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.binding import drawn_identity
 from codec_superb.server.storage.vault import vault_of
 
 PREPARED = TRANSIENT | {AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__}
@@ -110,7 +119,9 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
             migrate.upgrade_within(connection)
             _outdate(connection, number)
             # files before the commit: a row without its file cannot be, a file without its row is removed later
-            with _files_in_place(staged, settings, list(manifest.files)):
+            drawn = drawn_identity()
+            connection.execute(insert(DatabaseIdentity).values(**drawn))
+            with _files_in_place(staged, settings, list(manifest.files), owner=str(drawn["identity"])):
                 connection.commit()
     except DBAPIError as error:
         raise unusable(settings, error) from error
@@ -213,16 +224,19 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
 
 
 @contextmanager
-def _files_in_place(staged: Path, settings: Settings, wanted: Sequence[str]) -> Iterator[None]:
-    """Move files into the service's folder; remove the new ones again if the body raises."""
+def _files_in_place(staged: Path, settings: Settings, wanted: Sequence[str], *, owner: str) -> Iterator[None]:
+    """Move files into the service's folder, which is the database's from now on; undo both if the body raises."""
     placed, vault = [], vault_of(settings)
+    before = vault.owner()
     try:
         for sha256 in wanted:
             if not vault.has(sha256):
                 placed.append(sha256)
             vault.keep(staged / file_name(sha256), sha256)
+        vault.bind(owner)
         yield
     except BaseException:
+        vault.bind(before)
         for sha256 in placed:
             vault.remove(f"{sha256}.zip")
         raise

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import io
-import re
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import delete, exists, func, or_, select
@@ -24,9 +24,11 @@ from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.server.database.models import CheckJob, StagedPart, SubmissionPart, now
 from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
-from codec_superb.server.errors import Unavailable
+from codec_superb.server.errors import FileMissing, Unavailable
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.vault import old_files, vault_of
+from codec_superb.server.storage.binding import NAME, is_own_vault
+from codec_superb.server.storage.vault import vault_of
+from codec_superb.server.storage.vault_layout import old_files
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
@@ -34,7 +36,12 @@ STAGED_FOR = timedelta(days=3)
 """Time for which a part waits for the file that describes it: a weekend without a line."""
 _CLASS, _CLEANING = 0x0C0DEC, 1
 """Key of PostgreSQL's advisory lock against the removal of orphans."""
-_NAME = re.compile(r"([0-9a-f]{64})\.zip")
+FOREIGN = (
+    "the database or the storage is another board's: give the right CODEC_SUPERB_SERVER_DATABASE, STORAGE and VAULT; "
+    "where they are right, as after an older dump, restart without the file or object database_id beside the files"
+)
+"""What to do where the files are those of another database."""
+_LOG = logging.getLogger(__name__)
 
 
 def submission_path(settings: Settings, sha256: str) -> Path:
@@ -61,38 +68,54 @@ def hold_off_others(session: Session) -> None:
 
 
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
-    """Remove aborted uploads, parts that expired and files without a submission; return their number.
+    """Remove aborted uploads and parts that expired, set files aside that no submission names; return their number.
 
     An upload is aborted where nobody holds the lock of its file and no check of it is queued. ``older_than`` is the age
     in seconds of files without a submission, and of those left in an object store without a check, by default the
-    longest duration of a check. Nothing is removed while
-    another process adds a file, or an object store does not answer.
+    longest duration of a check. Nothing is touched while another process adds a file, an object store does not answer,
+    or the files are another database's: of them this one knows nothing.
     """
-    with database.transaction(write=True) as session:
-        session.execute(delete(StagedPart).where(StagedPart.received < now() - STAGED_FOR))
+    limit = now() - STAGED_FOR
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     try:
+        if not is_own_vault(settings, database):
+            _LOG.error("no left-over files are removed: %s", FOREIGN)
+            return 0
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
             if settings.shared and not session.scalar(select(func.pg_try_advisory_xact_lock(_CLASS, _CLEANING))):
                 return 0
-            unfinished = select(CheckJob.id, CheckJob.file_sha256).where(CheckJob.state != "done")
-            queued = {row.id: row.file_sha256 for row in session.execute(unfinished)}
-            removed = sum(
-                _remove_abandoned(path) for path in old_files(settings.incoming, 0) if path.name not in queued
-            )
-            vault = vault_of(settings)
-            for name in set(vault.waiting(age)) - queued.keys():  # killed before or behind its check
-                vault.forget(settings.incoming / name)
-                removed += 1
-            for name in filter(_NAME.fullmatch, vault.names(age)):
-                sha256 = name.partition(".")[0]
-                if sha256 in queued.values() or _is_named(session, sha256):
-                    continue
-                vault.remove(name)
-                removed += 1
+            removed = _sweep(settings, session, age, limit)
+        with database.transaction(write=True) as session:
+            session.execute(delete(StagedPart).where(StagedPart.received < limit))
+        return removed
     except (BlockingIOError, Unavailable):
         return 0
+
+
+def _sweep(settings: Settings, session: Session, age: float, limit: datetime) -> int:
+    unfinished = select(CheckJob.id, CheckJob.file_sha256).where(CheckJob.state != "done")
+    queued = {row.id: row.file_sha256 for row in session.execute(unfinished)}
+    removed = sum(_remove_abandoned(path) for path in old_files(settings.incoming, 0) if path.name not in queued)
+    vault = vault_of(settings)
+    for name in set(vault.waiting(age)) - queued.keys():  # killed before or behind its check
+        vault.forget(settings.incoming / name)
+        removed += 1
+    staged = dict(session.execute(select(StagedPart.sha256, func.max(StagedPart.received)).group_by(StagedPart.sha256)))
+    waiting = {sha256 for sha256, received in staged.items() if received >= limit}
+    stored = (*session.scalars(select(Row.file_sha256)), *session.scalars(select(SubmissionPart.sha256)))
+    named = {*queued.values(), *stored, *waiting}
+    for name in filter(NAME.fullmatch, vault.names(age)):
+        sha256 = name.partition(".")[0]
+        if sha256 in named:
+            continue
+        if sha256 in staged:  # a part that was never accepted
+            vault.remove(name)
+        else:
+            # aside, not away: the rows may come back, as where an older dump of the database was restored
+            vault.set_aside(name)
+            _LOG.warning("no submission names a file, which is now in quarantine: %s", name)
+        removed += 1
     return removed
 
 
@@ -141,9 +164,12 @@ def _locked(settings: Settings, kind: int) -> Iterator[None]:
 def public_file(settings: Settings, sha256: str, *, has_contact: bool) -> Path:
     """Return the public file of a submission: as received, or without the submitter's contact.
 
-    The second form has its own hashes, passes ``check`` like the first, and is created on first request.
+    The second form has its own hashes, passes ``check`` like the first, and is created on first request. Raises
+    FileMissing where the file is not in its place.
     """
     original = submission_path(settings, sha256)
+    if not original.exists():
+        raise FileMissing(sha256)
     if not has_contact:
         return original
     public = settings.files / f"{sha256}.public.zip"

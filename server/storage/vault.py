@@ -1,37 +1,20 @@
-"""Where accepted files lie, by name: the folder ``submissions`` of the storage, or an object store behind a URL.
-
-Of an object store (package ``obstore``) this machine keeps copies in ``submissions``, up to a
-bound: whoever reads a file reads one of this machine. An object is written once, on condition that there is none of its
-name (``If-None-Match: *``), and never changed: its name is the hash of its content, which is compared when it comes.
-"""
+"""Where accepted files lie, by name: the folder ``submissions`` of the storage, or an object store behind a URL."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
-import secrets
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import timedelta
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from codec_superb.missing_package import not_installed
-from codec_superb.server.errors import OperationError, Unavailable
+from codec_superb.pipeline.output_file import write_output
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.people.secret import make_secret
 from codec_superb.server.settings import Settings
-
-WAITING = "incoming"
-"""In an object store: files that wait for their check."""
-ACCEPTED = "submissions"
-IDENTITY = "files_id"
-"""Name of the file or object that tells a folder or store from another."""
-LONGEST_S = 120.0
-"""Seconds of one request."""
-_LOG = logging.getLogger(__name__)
+from codec_superb.server.storage.object_vault import ObjectVault
+from codec_superb.server.storage.vault_layout import ASIDE, IDENTITY, OWNER, came_back, old_files
 
 
 class Vault(Protocol):
@@ -41,10 +24,13 @@ class Vault(Protocol):
         """Make a received and synced file durable under its hash; it is gone from ``path``."""
 
     def has(self, sha256: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file is there. One that was set aside is brought back."""
 
     def fetch(self, sha256: str) -> Path:
-        """Return where it can be read on this machine; a path that does not exist where there is none."""
+        """Return where it can be read on this machine; a path that does not exist where there is none.
+
+        One that was set aside is brought back.
+        """
 
     def names(self, older_than: float) -> Iterator[str]:
         """Yield the names of files that are older than so many seconds."""
@@ -52,11 +38,14 @@ class Vault(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file by its name."""
 
+    def set_aside(self, name: str) -> None:
+        """Move a file to the quarantine by its name."""
+
     def leave(self, waiting: Path) -> None:
         """Let the checkers of other machines have a file that waits."""
 
-    def take(self, waiting: Path) -> None:
-        """Bring a file that waits to this machine, where it is not yet."""
+    def take(self, waiting: Path, sha256: str) -> None:
+        """Bring a file that waits to this machine, where it is not yet. Raises Unavailable for another content."""
 
     def forget(self, waiting: Path) -> None:
         """Remove a file that waited."""
@@ -73,17 +62,24 @@ class Vault(Protocol):
         Raises Unavailable where it cannot be read or drawn.
         """
 
+    def owner(self) -> str:
+        """Return the identity of the database whose files these are; '' where none was told. Raises Unavailable."""
+
+    def bind(self, database: str) -> None:
+        """Keep the identity of the database whose files these are; '' for none. Raises Unavailable."""
+
 
 class FolderVault:
     """The folder itself; several machines share it by a file system."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.files
+        self._aside, self._owner = settings.storage / ASIDE, settings.storage / OWNER
 
     def keep(self, path: Path, sha256: str) -> None:
         """Rename it, and sync the folder, so that the move survives a power loss."""
         # rename(2): whole or not at all; the same file twice is the same content
-        path.replace(self.fetch(sha256))
+        path.replace(self._folder / f"{sha256}.zip")
         _sync(self._folder)
 
     def has(self, sha256: str) -> bool:
@@ -92,7 +88,12 @@ class FolderVault:
 
     def fetch(self, sha256: str) -> Path:
         """Name the place."""
-        return self._folder / f"{sha256}.zip"
+        path = self._folder / f"{sha256}.zip"
+        if not path.exists():
+            with suppress(FileNotFoundError):
+                (self._aside / path.name).replace(path)
+                came_back(path.name)
+        return path
 
     def names(self, older_than: float) -> Iterator[str]:
         """List the folder."""
@@ -102,10 +103,16 @@ class FolderVault:
         """Unlink it."""
         (self._folder / name).unlink(missing_ok=True)
 
+    def set_aside(self, name: str) -> None:
+        """Rename it."""
+        self._aside.mkdir(0o700, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process has
+            (self._folder / name).replace(self._aside / name)
+
     def leave(self, waiting: Path) -> None:
         """Leave it where it is."""
 
-    def take(self, waiting: Path) -> None:
+    def take(self, waiting: Path, sha256: str) -> None:
         """Leave it where it is."""
 
     def forget(self, waiting: Path) -> None:
@@ -127,156 +134,33 @@ class FolderVault:
                 make_secret(file)
             return file.read_text("ascii").strip()[:64]
         except OSError as error:
-            raise Unavailable(f"the storage folder cannot be written: {error.strerror}; try again later") from error
+            raise _cannot_write(error) from error
 
-
-class ObjectVault:
-    """An object store, and copies on this machine."""
-
-    def __init__(self, settings: Settings, url: str) -> None:
-        """Open the store. Raises OperationError for an address or a package that is missing."""
-        self._store = _opened(url)
-        self._copies, self._most = settings.files, settings.vault_copies
-        self._identity = ""
-
-    def keep(self, path: Path, sha256: str) -> None:
-        """Put it, unless it is there, and keep a copy."""
-        from obstore.exceptions import AlreadyExistsError
-
-        with _answered(), suppress(AlreadyExistsError):
-            # one request, so that the condition holds for all of it
-            self._store.put(_key(sha256), path, mode="create", use_multipart=False)
-        copy = self._copies / f"{sha256}.zip"
-        path.replace(copy)
-        self._make_room(copy)  # a machine that only checks fetches nothing
-
-    def has(self, sha256: str) -> bool:
-        """Ask the store, not the copies."""
-        with _answered():
-            try:
-                self._store.head(_key(sha256))
-            except FileNotFoundError:
-                return False
-        return True
-
-    def fetch(self, sha256: str) -> Path:
-        """Return the copy, which is made and compared with its hash where there is none."""
-        copy = self._copies / f"{sha256}.zip"
-        if not copy.exists():
-            self._copies.mkdir(0o700, parents=True, exist_ok=True)
-            if not self._get(_key(sha256), copy, sha256):
-                return copy
-            self._make_room(copy)
-        with suppress(FileNotFoundError):
-            os.utime(copy)  # for what is dropped first; access times are often switched off
-        return copy
-
-    def names(self, older_than: float) -> Iterator[str]:
-        """List the store."""
-        return self._older(ACCEPTED, older_than)
-
-    def remove(self, name: str) -> None:
-        """Remove object and copy."""
-        self._delete(f"{ACCEPTED}/{name}")
-        (self._copies / name).unlink(missing_ok=True)
-
-    def leave(self, waiting: Path) -> None:
-        """Put it among those that wait; the file of this machine stays, for a checker here."""
-        with _answered():
-            self._store.put(f"{WAITING}/{waiting.name}", waiting, use_multipart=False)
-
-    def take(self, waiting: Path) -> None:
-        """Get it, whole or not at all."""
-        if not waiting.exists():
-            self._get(f"{WAITING}/{waiting.name}", waiting)
-
-    def forget(self, waiting: Path) -> None:
-        """Remove object and file."""
-        waiting.unlink(missing_ok=True)
-        self._delete(f"{WAITING}/{waiting.name}")
-
-    def waiting(self, older_than: float) -> Iterator[str]:
-        """List them; an object is there once it is whole."""
-        return self._older(WAITING, older_than)
-
-    def probe(self) -> None:
-        """Write an object of two bytes."""
-        with _answered():
-            self._store.put("ready", b"ok")
-
-    def identity(self) -> str:
-        """Return the content of an object, which the first process draws; asked for once."""
-        if self._identity:
-            return self._identity
-        from obstore.exceptions import AlreadyExistsError
-
-        with _answered():
-            with suppress(AlreadyExistsError):
-                self._store.put(IDENTITY, secrets.token_hex().encode(), mode="create", use_multipart=False)
-            self._identity = bytes(self._store.get(IDENTITY).bytes()).decode("ascii")[:64]
-        return self._identity
-
-    def _get(self, key: str, target: Path, sha256: str | None = None) -> bool:
-        """Bring an object into a file, whole or not at all; False where there is none. A known hash is compared."""
-        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-        digest = hashlib.sha256()
+    def owner(self) -> str:
+        """Read a file."""
         try:
-            with _answered(), part.open("wb") as file:
-                try:
-                    answer = self._store.get(key)
-                except FileNotFoundError:
-                    return False
-                for piece in answer.stream():
-                    digest.update(piece)
-                    file.write(piece)
-            if sha256 not in (None, digest.hexdigest()):
-                raise Unavailable(f"the stored object {key} is not the file that its name says")
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-        return True
+            return self._owner.read_text("ascii").strip()[:64]
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise _cannot_write(error) from error
 
-    def _older(self, folder: str, seconds: float) -> Iterator[str]:
-        before = time.time() - seconds
-        with _answered():
-            for page in self._store.list(f"{folder}/"):
-                for entry in page:
-                    if entry["last_modified"].timestamp() < before:
-                        yield str(entry["path"]).rsplit("/", 1)[-1]
+    def bind(self, database: str) -> None:
+        """Write the file, whole or not at all."""
+        try:
+            write_output(self._owner, f"{database}\n".encode())
+        except OSError as error:
+            raise _cannot_write(error) from error
 
-    def _delete(self, key: str) -> None:
-        with _answered(), suppress(FileNotFoundError):
-            self._store.delete(key)
 
-    def _make_room(self, kept: Path) -> None:
-        """Drop the copies that were read least recently, beyond the bound, but the one that is asked for."""
-        copies = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in old_files(self._copies, 0.0))
-        total = sum(size for _, size, _ in copies)
-        for _, size, path in copies:
-            if total <= self._most:
-                return
-            if path != kept:
-                path.unlink(missing_ok=True)  # who has it open reads on
-                total -= size
+def _cannot_write(error: OSError) -> Unavailable:
+    return Unavailable(f"the storage folder cannot be used: {error.strerror}; try again later")
 
 
 @cache
 def vault_of(settings: Settings) -> Vault:
     """Return the vault of a service."""
     return FolderVault(settings) if settings.vault is None else ObjectVault(settings, settings.vault)
-
-
-def old_files(folder: Path, age: float) -> list[Path]:
-    """List the files of a folder that were changed so many seconds ago, or earlier."""
-    before = time.time() - age
-    found = []
-    for path in folder.iterdir():
-        try:
-            if path.is_file() and path.stat().st_mtime < before:
-                found.append(path)
-        except FileNotFoundError:  # removed by another process, or an upload has ended
-            continue
-    return found
 
 
 def _sync(folder: Path) -> None:
@@ -286,43 +170,3 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _key(sha256: str) -> str:
-    return f"{ACCEPTED}/{sha256}.zip"
-
-
-def _opened(url: str) -> Any:
-    try:
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-    except ImportError as error:
-        raise OperationError(not_installed(url, "obstore", extra="s3")) from error
-    limits = {
-        "connect_timeout": timedelta(seconds=5),
-        "read_timeout": timedelta(seconds=20),
-        "timeout": timedelta(seconds=LONGEST_S),
-        # an address without TLS is only ever asked where somebody named it as the endpoint
-        "allow_http": True,
-    }
-    tries = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
-    try:
-        return from_url(url, client_options=limits, retry_config=tries)  # type: ignore[call-overload]
-    except (BaseError, ValueError) as error:
-        raise OperationError(f"expected a vault such as s3://BUCKET/FOLDER, got {url}: {error}") from error
-
-
-@contextmanager
-def _answered() -> Iterator[None]:
-    """Raise Unavailable where the store does not answer, refuses, or has no such bucket."""
-    from obstore.exceptions import BaseError
-
-    try:
-        yield
-    except (BaseError, FileNotFoundError) as error:
-        # its text has addresses and answers of the store, which are not for visitors
-        _LOG.warning("the store of submission files: %s: %s", type(error).__name__, str(error)[:500])
-        raise Unavailable(
-            "the store of submission files does not answer right now; try again in a minute",
-            headers={"Retry-After": "60"},
-        ) from error

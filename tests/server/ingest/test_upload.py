@@ -125,6 +125,19 @@ class TestSameFile:
         assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
         assert len({answer.json()["id"] for answer in answers}) == 1
 
+    def test_a_file_of_another_account_tells_nothing_that_is_not_public(self, service: Service) -> None:
+        """Who has a file that is held learns that it is known; its account learns all."""
+        data = drawn("lent_16k")
+        identity = service.send(data).json()["id"]
+        assert service.send(data, account="bob").json()["status"] == "self-reported"
+        with service.database.transaction(write=True) as session:
+            held = session.get_one(Submission, identity)
+            held.status, held.reason, held.warnings = "held", "looks drawn", [{"kind": "x", "holds": True}]
+        for account, expected in {"ann": ("held", "looks drawn", 1), "bob": ("known", None, 0)}.items():
+            answer = service.send(data, account=account).json()
+            assert answer["id"] == identity
+            assert (answer["status"], answer["reason"], len(answer["warnings"])) == expected
+
     @pytest.mark.sample(1, among="uploads at the same moment")
     def test_different_files_at_the_same_moment_get_different_versions(self, service: Service) -> None:
         """Versions are counted without gap or repetition however uploads meet."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
+from support.logged import Logged
 from support.pipeline.stats import sha
-from support.server.ingest import Service, drawn
+from support.server.ingest import UPLOADS, Service, drawn
 
 from codec_superb.server.app import create_app
+from codec_superb.server.database.models import Submission
 from codec_superb.server.ingest.receive import new_upload
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import (
@@ -78,6 +82,56 @@ class TestClean:
         assert not upload.exists()
         assert service.send(data).status_code == 201
         service.stored()
+
+
+class TestWhoseFiles:
+    """Only the database whose files they are has them swept, and nothing that was stored is ever removed."""
+
+    def test_another_database_sweeps_nothing(self, service: Service, migrated_sqlite: Path, tmp_path: Path) -> None:
+        """A start on an empty database beside the files of this one leaves all of them, and is not ready."""
+        assert service.send(drawn("stays_16k")).is_success
+        for digest in service.stored():
+            os.utime(submission_path(service.settings, digest), (0, 0))
+        waits = aged(service.settings.incoming / "waits", 10**6)
+        url = f"sqlite:///{shutil.copy(migrated_sqlite, tmp_path)}"
+        other = service.settings.model_copy(update={"database": url})
+        owner = service.settings.storage / "database_id"
+        for bound in (True, False):  # and an empty database takes no files that nobody owns
+            with TestClient(create_app(other)) as client:
+                (problem,) = client.get("/readyz").json()["problems"]
+                assert (problem["path"], owner.exists()) == ("files", bound)
+            owner.unlink(missing_ok=True)
+        service.stored()
+        assert waits.exists()
+        assert service.client.get("/readyz").json() == {"status": "ready"}
+        assert owner.exists()
+        assert remove_orphans(service.settings, service.database) == 1
+
+    def test_what_was_stored_comes_back(self, service: Service, logged: Logged) -> None:
+        """A file whose row was gone for a while is served from quarantine; one that is lost, once it is resent."""
+        settings, data = service.settings, drawn("again_16k")
+        sent = service.send(data).json()
+        path = submission_path(settings, sha256(data).hexdigest())
+        hidden = update(Submission).where(Submission.id == sent["id"])
+        with service.database.transaction(write=True) as session:  # as in an older dump
+            session.execute(hidden.values(file_sha256="0" * 64))
+        os.utime(path, (0, 0))
+        assert remove_orphans(settings, service.database) == 1
+        assert (settings.storage / "quarantine" / path.name).exists()
+        assert path.name in logged.text
+        with service.database.transaction(write=True) as session:
+            session.execute(hidden.values(file_sha256=path.stem))
+        address = f"{UPLOADS}/{sent['id']}/file"
+        assert service.client.get(address).status_code == 200
+        path.unlink()
+        for left in settings.files.glob("*.public.zip"):
+            left.unlink()
+        lost = service.client.get(address)
+        assert (lost.status_code, lost.json()["error"]) == (503, "FileMissing")
+        assert path.stem in service.client.get("/readyz").json()["warnings"][0]
+        assert service.send(data).status_code == 200
+        assert service.client.get(address).status_code == 200
+        assert service.client.get("/readyz").json() == {"status": "ready"}
 
 
 def test_a_start_cleans(settings: Settings) -> None:

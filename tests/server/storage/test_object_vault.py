@@ -22,6 +22,7 @@ from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.binding import is_own_vault
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.storage.vault import vault_of
 
@@ -87,6 +88,9 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
     other = settings.model_copy(update={"storage": tmp_path / "fourth", "vault": f"{settings.vault}-again"})
     restore_backup(other, backup, replace=True)
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
+    assert is_own_vault(other, database)
+    assert not is_own_vault(far, database)
+    database.close()
 
 
 def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Path) -> None:
@@ -95,6 +99,8 @@ def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Pa
     small.files.mkdir(parents=True)
     small.incoming.mkdir()
     vault = vault_of(small)
+    database = Database(settings.database_url)
+    assert is_own_vault(small, database)
     contents = [bytes([letter]) * 100 for letter in b"abc"]
     names = [sha256(content).hexdigest() for content in contents]
     for content, name in zip(contents, names, strict=True):
@@ -113,11 +119,19 @@ def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Pa
     with pytest.raises(Unavailable, match="not the file"):
         vault.fetch("0" * 64)
     assert not vault.fetch("1" * 64).exists()
-    database = Database(settings.database_url)
+    owner, there = vault.owner(), objects(settings)
+    vault.bind("another database")
+    assert remove_orphans(small, database, older_than=-5) == 0
+    assert objects(settings) == there
+    vault.bind(owner)
     assert remove_orphans(small, database) == 0
     assert remove_orphans(small, database, older_than=-5) == 4
     database.close()
-    assert objects(settings) == []
+    assert sorted(objects(settings)) == sorted(f"quarantine/{name}.zip" for name in [*names, "0" * 64])
+    (small.files / f"{names[0]}.zip").unlink(missing_ok=True)
+    assert vault.fetch(names[0]).read_bytes() == contents[0]
+    assert vault.has(names[1])
+    assert len([name for name in objects(settings) if name.startswith("submissions/")]) == 2
 
 
 def test_what_a_killed_process_left_to_wait_goes(settings: Settings) -> None:
@@ -137,6 +151,12 @@ def test_what_a_killed_process_left_to_wait_goes(settings: Settings) -> None:
     assert objects(settings) == [f"incoming/{name}" for name in names]
     assert remove_orphans(settings, database, older_than=-5) == 1
     assert objects(settings) == [f"incoming/{names[0]}"]
+    taken = settings.incoming / names[0]
+    with pytest.raises(Unavailable, match="no fault of its sender"):  # as where it was cut short
+        vault.take(taken, "0" * 64)
+    assert not taken.exists()
+    vault.take(taken, sha256(b"waits").hexdigest())
+    assert taken.read_bytes() == b"waits"
     database.close()
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -20,8 +21,9 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
+import psycopg
 import pytest
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import delete, func, make_url, select, text
 from starlette.testclient import TestClient
 from support.pipeline.stats import sha
 from support.server.board import make_submission
@@ -208,6 +210,43 @@ def test_a_disk_that_cannot_be_written(two: Site) -> None:
     away.rename(two.settings.files)
     assert two.send(two.second, drawn("several_5k", seed=5)).status_code == 201
     assert list(two.settings.incoming.iterdir()) == []
+
+
+def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> None:
+    """Full, it is told at once and of what; read-only, the service is not ready; away, an upload waits it out."""
+    name = make_url(two.settings.database_url).database
+    full = "BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END"
+    with two.database.engine.begin() as connection:
+        connection.execute(text(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $${full}$$"))
+        connection.execute(text("CREATE TRIGGER full_disk BEFORE INSERT ON clip_blocks EXECUTE FUNCTION full_disk()"))
+    refused = two.send(two.first, drawn("several_9k", seed=9))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "300")
+    assert "disk is full" in refused.json()["detail"]
+    with two.database.engine.begin() as connection:
+        connection.execute(text("DROP FUNCTION full_disk CASCADE"))
+    ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    with psycopg.connect(f"host={postgres.socket} user=tests dbname=postgres", autocommit=True) as others:
+        headers = ZIP | bearer(token_of(two.database, "ann"))
+        others.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        others.execute(ended)
+        try:
+            told = two.first.get("/readyz").json()["problems"]
+            refused = two.first.post(UPLOADS, content=drawn("several_9k", seed=9), headers=headers)
+        finally:
+            others.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            others.execute(ended)
+        assert [(each["path"], "read-only" in each["got"]) for each in told] == [("database", True)]
+        assert (refused.status_code, "read-only" in refused.json()["detail"]) == (503, True)
+        with closing(psycopg.connect(f"host={postgres.socket} user=tests dbname={name}")) as stuck:
+            stuck.execute("LOCK TABLE clip_blocks")
+            with ThreadPoolExecutor(1) as pool:
+                sent = pool.submit(two.send, two.first, drawn("several_9k", seed=9))
+                wait_for(lambda: any(job.state == "running" for job in two.jobs()), "nobody took the file")
+                others.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+                others.execute(ended)
+                time.sleep(1)  # several looks of the request
+                others.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+                assert sent.result(PATIENCE_S).status_code == 201, sent.result().text
 
 
 def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:

@@ -18,6 +18,7 @@ from codec_superb.server.database.models import (
     Base,
     CheckJob,
     ClipBlock,
+    DatabaseIdentity,
     Dataset,
     Family,
     PublishedResults,
@@ -80,6 +81,7 @@ def fill_tables(session: Session, files: Path) -> list[str]:
     session.add(SubmissionPart(submission_id=first.id, number=1, rows=3, **part))
     session.add(StagedPart(account_id=account.id, received=MOMENT, **part))
     session.add(RateHit(id="1" * 32, key="2" * 64, at=MOMENT, expires=MOMENT))
+    session.add(DatabaseIdentity(id=1, identity="3" * 64))
     session.add(CheckJob(id="3" * 32, sender="4" * 64, file_sha256="5" * 64, state="done", outcome={"detail": WORDS}))
     session.add(
         RunningProcess(

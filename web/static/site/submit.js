@@ -54,6 +54,8 @@
     } else if (answer.status === "withdrawn") {
       where.append("It was withdrawn, with a reason that the history of the codec gives. ");
       where.append("Ask a maintainer before you send another.");
+    } else if (answer.status === "known") {
+      where.append("Somebody else has sent it, and nothing of it is public; who sent it can see what became of it.");
     } else {
       where.append(element("a", "See the submission", { href: `/submissions/${answer.id}` }));
     }
