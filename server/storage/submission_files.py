@@ -86,11 +86,11 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
             if settings.shared and not session.scalar(select(func.pg_try_advisory_xact_lock(_CLASS, _CLEANING))):
                 return 0
             removed = _sweep(settings, session, age, limit)
-        with database.transaction(write=True) as session:
-            session.execute(delete(StagedPart).where(StagedPart.received < limit))
-        return removed
     except (BlockingIOError, Unavailable):
         return 0
+    with database.transaction(write=True) as session:
+        session.execute(delete(StagedPart).where(StagedPart.received < limit))
+    return removed
 
 
 def _sweep(settings: Settings, session: Session, age: float, limit: datetime) -> int:
