@@ -163,7 +163,7 @@ def checked(random: np.random.Generator, made: PerfCodec, sizes: Sequence[tuple[
         datasets=tuple(summarise_dataset(entry) for entry in aggregates.datasets),
         blocks=infos, clips=clips, ok=clips, failed=0, complete=all(e.complete for e in aggregates.datasets),
     )  # fmt: skip
-    return Checked(CheckOutcome(problems=(), more=0, notes=(), accepted=accepted), blocks)
+    return Checked(CheckOutcome(problems=(), more=0, notes=(), accepted=accepted), io.BytesIO(b"".join(blocks)))
 
 
 def document(card: Card, parts: Sequence[Part], aggregates: Aggregates, clips_sha256: str = "0" * 64) -> Submission:

@@ -101,8 +101,8 @@ def _sweep(settings: Settings, session: Session, age: float, limit: datetime) ->
     for name in set(vault.waiting(age)) - queued.keys():  # killed before or behind its check
         vault.forget(settings.incoming / name)
         removed += 1
-    staged = dict(session.execute(select(StagedPart.sha256, func.max(StagedPart.received)).group_by(StagedPart.sha256)))
-    waiting = {sha256 for sha256, received in staged.items() if received >= limit}
+    staged = set(session.scalars(select(StagedPart.sha256)))
+    waiting = set(session.scalars(select(StagedPart.sha256).where(StagedPart.received >= limit)))
     stored = (*session.scalars(select(Row.file_sha256)), *session.scalars(select(SubmissionPart.sha256)))
     named = {*queued.values(), *stored, *waiting}
     for name in filter(NAME.fullmatch, vault.names(age)):

@@ -90,11 +90,11 @@ class TestUnwritable:
     @pytest.fixture
     def unwritable(self, url: str, database: Database) -> Iterator[str]:
         """Name the database, with no room for a write of SQLite's, or read-only where it is PostgreSQL's."""
+        with database.transaction(write=True) as session:  # its log of writes is kept while this process has it open
+            make_submission(session, "own_12k")
         if url.startswith("postgresql"):
             yield f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only%3Don"
             return
-        with database.transaction(write=True) as session:  # its log of writes is kept while this process has it open
-            make_submission(session, "own_12k")
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))  # no write of a file beyond its first byte
         try:

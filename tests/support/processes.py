@@ -81,7 +81,7 @@ def main(count: int, arguments: Sequence[str]) -> int:
         outputs = [None, *(stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count))]
         started = [
             subprocess.Popen(
-                [sys.executable, "-m", "pytest", f"--basetemp={folder}/process {number}", *arguments],
+                [sys.executable, "-m", "pytest", f"--basetemp={folder}/process-{number}", *arguments],
                 env=os.environ | {PLACE: f"{number}/{count} {folder}"},
                 stdout=output,
                 stderr=output and subprocess.STDOUT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def test_tasks_go_on_where_they_were_and_merge_to_the_run_of_one_machine(
     assert sorted(codes.values()) == [0, 3]
     logs = {task: (tmp_path / f"logs/codec-superb-resynth-7_{task}.log").read_text() for task in codes}
     assert "out of time, back to the queue" in logs[1]
-    assert f"{done[0]} done before" in logs[1]
+    before = [int(count) for count in re.findall(r"(\d+) done before", logs[1])]
+    assert before[0] >= done[0]  # between a look at the journal and the signal more may be done
     assert logs[1].splitlines()[-1].startswith("codec-superb resynth: shard 1/2, job 7_1 on ")
     assert f"ended with {codes[2]}" in logs[2]
     assert 0 < done[0] < done[1]

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,46 +15,15 @@ from typing import Any, ClassVar
 
 import pytest
 import requests
-import uvicorn
 from support.pipeline.stats import draw_rows, ok
-from support.server.ingest import CLIPS, categories, drawn, in_parts, make_file, register, token_of
+from support.server.ingest import CLIPS, drawn, make_file
 
 from codec_superb.cli.main import call
 from codec_superb.cli.uploading import ServerUnreachable, UploadResult, _retry_after, send
 from codec_superb.cli.verification.board_keys import board_key
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.server.app import create_app
-from codec_superb.server.database.migrate import upgrade
-from codec_superb.server.database.session import Database
-from codec_superb.server.settings import Settings
 
 OTHER = "secret-of-bob-for-submit"
-
-
-@pytest.fixture(scope="module")
-def leaderboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Run a leaderboard in this process; give its address and a token."""
-    settings = Settings(storage=tmp_path_factory.mktemp("storage"), secret_key="x" * 40, uploads_per_hour=1_000_000)
-    upgrade(settings.database_url)
-    database = Database(settings.database_url)
-    register(database, "mini", categories())
-    token = token_of(database, "ann")
-    assert token_of(database, "bob") == OTHER
-    database.close()
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="error"))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
-        server.should_exit = True
-        thread.join()
-
-
-@pytest.fixture(autouse=True)
-def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prepare no dataset, and set no token."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("CODEC_SUPERB_TOKEN", raising=False)
 
 
 def packed(folder: Path, codec: str, seed: int = 1) -> Path:
@@ -361,50 +327,3 @@ class TestRetries:
         with pytest.raises(ServerUnreachable, match=r"127\.0\.0\.1:9 .*refused") as caught:
             send(packed(tmp_path, "lost_16k"), "http://127.0.0.1:9", None, attempts=2, first_pause=0.01)
         assert os.linesep not in str(caught.value)
-
-
-class TestParts:
-    """A submission whose rows lie in parts."""
-
-    def test_a_killed_client_goes_on_where_it_stopped(
-        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capfd: pytest.CaptureFixture[str],
-    ) -> None:  # fmt: skip
-        """What the server has of it is not sent again; then it is one submission, as a file is."""
-        server, token = leaderboard
-        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
-        _, parts = in_parts(tmp_path / "run", "parts_16k", rows=3)
-        file = tmp_path / "run" / "parts_16k.zip"
-        killed = subprocess.run([sys.executable, "-c", DIES, str(file), server], check=False)
-        assert killed.returncode == -signal.SIGKILL
-        capfd.readouterr()
-        assert call(["submit", str(file), "--server", server]) == 0
-        told = capfd.readouterr()
-        assert f"2 of {len(parts)} parts were sent before" in told.err
-        assert [part.name for part in parts.values() if f"{part.name}: sent" in told.err] == [
-            f"parts_16k.part-000{number}-of-0004.zip" for number in (3, 4)
-        ]
-        assert "parts_16k version 1, self-reported" in told.out
-        assert call(["submit", str(file), "--server", server]) == 0
-        assert "sent before: http" in capfd.readouterr().out
-        next(iter(parts.values())).unlink()
-        assert call(["submit", str(file), "--server", server]) == 3
-        assert "part 1 of 4: expected parts_16k.part-0001-of-0004.zip beside parts_16k.zip, found none" in (
-            capfd.readouterr().out
-        )
-
-
-DIES = """
-import os, signal, sys
-from codec_superb.cli import uploading
-from codec_superb.cli.main import call
-put, sent = uploading._Line.put, []
-def dies(line, path, file):
-    sent.append(path)
-    if len(sent) > 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return put(line, path, file)
-uploading._Line.put = dies
-call(["submit", sys.argv[1], "--server", sys.argv[2]])
-"""
-"""A client that is killed before its third part."""
