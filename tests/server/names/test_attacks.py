@@ -230,13 +230,13 @@ class TestSentAgain:
         service.stored()
 
     def test_after_a_rejection(self, service: Service, packed: Any) -> None:
-        """The receipt says why, and the name is nowhere."""
+        """Who sends the file of somebody without an account learns that it is known and no more; the name is nowhere."""
         data = packed("rude_words_1k")
         first = service.send(data, account=None).json()
         with service.database.transaction(write=True) as session:
             decide(session, first["id"], "reject", "a rude name", actor="moderator")
         again = service.send(data)
-        assert (again.status_code, again.json()["status"], again.json()["reason"]) == (200, "withdrawn", "a rude name")
+        assert (again.status_code, again.json()["status"], again.json()["reason"]) == (200, "known", None)
         assert service.client.get("/api/v1/codecs/rude_words_1k/history").status_code == 404
 
     @pytest.mark.parametrize("decision", ["hold", "withdraw"])
