@@ -230,7 +230,7 @@ class TestSentAgain:
         service.stored()
 
     def test_after_a_rejection(self, service: Service, packed: Any) -> None:
-        """Who sends the file of somebody without an account learns that it is known and no more; the name is nowhere."""
+        """Who sends a file that came without an account learns that it is known and no more; the name is nowhere."""
         data = packed("rude_words_1k")
         first = service.send(data, account=None).json()
         with service.database.transaction(write=True) as session:
