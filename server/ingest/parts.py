@@ -16,18 +16,19 @@ from sqlalchemy.orm import Session
 from codec_superb.pipeline.submission.schema import Part
 from codec_superb.server.database.models import Account, StagedPart, SubmissionPart, now
 from codec_superb.server.database.session import Database
-from codec_superb.server.errors import Conflict, NotFound, TooLarge, Unavailable
+from codec_superb.server.errors import Conflict, NotFound, TooLarge
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import StagedFile, StagedFiles
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import (
     STAGED_FOR,
+    expect_own_vault,
     hold_off_cleaning,
     hold_off_others,
     move_in,
+    remove_new,
     remove_orphans,
-    remove_part,
     submission_path,
 )
 from codec_superb.server.storage.vault import vault_of
@@ -53,6 +54,7 @@ def stage(database: Database, settings: Settings, upload: Upload, caller: Identi
 
     Killed in between, a row without a file is left, which the same part fills when it comes again.
     """
+    expect_own_vault(settings, database)
     sweep(database, settings)
     with hold_off_cleaning(settings):
         with database.transaction(write=True) as session:
@@ -81,7 +83,7 @@ def discard(database: Database, settings: Settings, sha256: str, caller: Identit
         if row is None:
             raise NotFound(f"no part with the SHA-256 {sha256[:16]}… waits for a submission of this account")
         session.delete(row)
-    remove_part(settings, database, sha256)
+    remove_new(settings, database, sha256)
 
 
 def sweep(database: Database, settings: Settings) -> None:
@@ -117,10 +119,10 @@ def opened(
 def name(session: Session, submission_id: str, parts: Sequence[Part], caller: Identity) -> None:
     """Note the parts of a submission in the transaction that stores it; they wait no more.
 
-    Raises Unavailable where one has expired since it was checked.
+    Raises Conflict where one was discarded or has expired since it was checked.
     """
     if {part.sha256 for part in parts} - _known(session, parts, caller):
-        raise Unavailable("parts expired while they were checked; send them again", headers={"Retry-After": "1"})
+        raise Conflict("parts were discarded, or expired, while they were checked: send them again, then this file")
     for number, part in enumerate(parts, start=1):
         session.add(
             SubmissionPart(

@@ -36,9 +36,11 @@ from codec_superb.server.people.rate_counters import count_checking
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import (
+    expect_own_vault,
     hold_off_cleaning,
     hold_off_others,
     move_in,
+    remove_new,
 )
 from codec_superb.server.storage.vault import vault_of
 
@@ -259,6 +261,25 @@ def store(
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
             check_dataset_names(session, accepted.submission)
+    expect_own_vault(settings, database)
+    new = not vault_of(settings).has(upload.sha256)
+    try:
+        made = _recorded(database, settings, upload, checked, caller, public=public, also=also)
+    except ServerError:  # what was to be recorded was rolled back; of another error that is not known
+        if new:  # not even to be set aside: nobody has accepted it
+            remove_new(settings, database, upload.sha256)
+        raise
+    with suppress(Unavailable):  # the next start does it
+        for sha256 in (upload.sha256, *(part.sha256 for part in accepted.submission.parts)):
+            vault_of(settings).accept(sha256)
+    return made
+
+
+def _recorded(
+    database: Database, settings: Settings, upload: Received, checked: Checked, caller: Identity, *,
+    public: bool, also: Also | None,
+) -> tuple[Receipt, bool]:  # fmt: skip
+    """Move a file in and store its rows, again where another request was quicker."""
     with hold_off_cleaning(settings):
         move_in(settings, upload.path, upload.sha256)
         for _ in range(_ATTEMPTS):

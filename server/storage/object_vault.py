@@ -20,7 +20,16 @@ from typing import Any
 from codec_superb.missing_package import not_installed
 from codec_superb.server.errors import OperationError, Unavailable
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.vault_layout import ACCEPTED, ASIDE, IDENTITY, OWNER, WAITING, came_back, old_files
+from codec_superb.server.storage.vault_layout import (
+    ACCEPTED,
+    ASIDE,
+    IDENTITY,
+    MARK,
+    OWNER,
+    WAITING,
+    came_back,
+    old_files,
+)
 
 LONGEST_S = 120.0
 """Seconds of one request."""
@@ -78,6 +87,20 @@ class ObjectVault:
         """Remove object and copy."""
         self._delete(f"{ACCEPTED}/{name}")
         (self._copies / name).unlink(missing_ok=True)
+
+    def accept(self, sha256: str) -> None:
+        """Put an empty object beside it."""
+        with _answered():
+            self._store.put(f"{ACCEPTED}/{sha256}{MARK}", b"", use_multipart=False)
+
+    def accepted(self, sha256: str) -> bool:
+        """Ask the store."""
+        with _answered():
+            try:
+                self._store.head(f"{ACCEPTED}/{sha256}{MARK}")
+            except FileNotFoundError:
+                return False
+        return True
 
     def set_aside(self, name: str) -> None:
         """Copy the object, then remove it."""

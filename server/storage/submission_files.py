@@ -28,7 +28,7 @@ from codec_superb.server.errors import FileMissing, Unavailable
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import NAME, is_own_vault
 from codec_superb.server.storage.vault import vault_of
-from codec_superb.server.storage.vault_layout import old_files
+from codec_superb.server.storage.vault_layout import MARK, old_files
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
@@ -105,11 +105,14 @@ def _sweep(settings: Settings, session: Session, age: float, limit: datetime) ->
     waiting = set(session.scalars(select(StagedPart.sha256).where(StagedPart.received >= limit)))
     stored = (*session.scalars(select(Row.file_sha256)), *session.scalars(select(SubmissionPart.sha256)))
     named = {*queued.values(), *stored, *waiting}
+    marked = {name.removesuffix(MARK) for name in vault.names(0.0) if name.endswith(MARK)}
+    for sha256 in {*stored} - marked:  # accepted by an earlier program, or just before a kill
+        vault.accept(sha256)
     for name in filter(NAME.fullmatch, vault.names(age)):
         sha256 = name.partition(".")[0]
         if sha256 in named:
             continue
-        if sha256 in staged:  # a part that was never accepted
+        if sha256 in staged and sha256 not in marked:  # a part that no submission ever named
             vault.remove(name)
         else:
             # aside, not away: the rows may come back, as where an older dump of the database was restored
@@ -119,12 +122,20 @@ def _sweep(settings: Settings, session: Session, age: float, limit: datetime) ->
     return removed
 
 
-def remove_part(settings: Settings, database: Database, sha256: str) -> None:
-    """Remove a part that nobody has staged any more, unless it is a submission's."""
+def expect_own_vault(settings: Settings, database: Database) -> None:
+    """Expect that the files are those of the database. Raises Unavailable, which says what to do."""
+    if not is_own_vault(settings, database):
+        _LOG.error("nothing is stored: %s", FOREIGN)
+        raise Unavailable("this leaderboard is set up with another one's files: its maintainers must mend that first")
+
+
+def remove_new(settings: Settings, database: Database, sha256: str) -> None:
+    """Remove a file that no submission has or ever had and nobody has staged, such as a part that is not needed."""
+    expect_own_vault(settings, database)
     with _locked(settings, fcntl.LOCK_EX), database.transaction(write=True) as session:
         if settings.shared:
             session.execute(select(func.pg_advisory_xact_lock(_CLASS, _CLEANING)))
-        if not _is_named(session, sha256):
+        if not _is_named(session, sha256) and not vault_of(settings).accepted(sha256):
             vault_of(settings).remove(f"{sha256}.zip")
 
 

@@ -14,7 +14,7 @@ from codec_superb.server.errors import Unavailable
 from codec_superb.server.people.secret import make_secret
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.object_vault import ObjectVault
-from codec_superb.server.storage.vault_layout import ASIDE, IDENTITY, OWNER, came_back, old_files
+from codec_superb.server.storage.vault_layout import ASIDE, IDENTITY, MARK, OWNER, came_back, old_files
 
 
 class Vault(Protocol):
@@ -37,6 +37,12 @@ class Vault(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove a file by its name."""
+
+    def accept(self, sha256: str) -> None:
+        """Remember that a submission named a file, whatever database is asked later. Raises Unavailable."""
+
+    def accepted(self, sha256: str) -> bool:
+        """Whether a submission ever named it. Raises Unavailable."""
 
     def set_aside(self, name: str) -> None:
         """Move a file to the quarantine by its name."""
@@ -102,6 +108,14 @@ class FolderVault:
     def remove(self, name: str) -> None:
         """Unlink it."""
         (self._folder / name).unlink(missing_ok=True)
+
+    def accept(self, sha256: str) -> None:
+        """Make an empty file beside it."""
+        (self._folder / f"{sha256}{MARK}").touch(0o600)
+
+    def accepted(self, sha256: str) -> bool:
+        """Look."""
+        return (self._folder / f"{sha256}{MARK}").exists()
 
     def set_aside(self, name: str) -> None:
         """Rename it."""

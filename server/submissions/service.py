@@ -12,7 +12,7 @@ from codec_superb.pipeline.submission.parts.reading import part_name
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
-from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.errors import BadRequest, FileMissing, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import public_file, submission_path
 from codec_superb.server.submissions import repository
@@ -101,13 +101,15 @@ def download(session: Session, settings: Settings, identity: str) -> tuple[Path,
 def download_part(session: Session, settings: Settings, identity: str, number: int) -> tuple[Path, str]:
     """Return a part of a public submission to send and a name for it, by which it is found beside the file.
 
-    Raises NotFound.
+    Raises NotFound, and FileMissing where it is not in its place.
     """
     found, parts = find(session, identity), repository.parts(session, identity)
     if not 1 <= number <= len(parts):
         have = f"{len(parts)} parts" if parts else "no parts"
         raise NotFound(f"submission {found.id} has {have}, got {number}")
-    return submission_path(settings, parts[number - 1].sha256), part_name(_file_name(found), number, len(parts))
+    if not (path := submission_path(settings, sha256 := parts[number - 1].sha256)).exists():
+        raise FileMissing(sha256)
+    return path, part_name(_file_name(found), number, len(parts))
 
 
 def _file_name(found: Submission) -> str:

@@ -25,6 +25,7 @@ from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import is_own_vault
 from codec_superb.server.storage.submission_files import remove_orphans
 from codec_superb.server.storage.vault import vault_of
+from codec_superb.server.storage.vault_layout import MARK
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +55,12 @@ def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Sett
 
 
 def objects(settings: Settings) -> list[str]:
-    """List what lies in the store, without the objects of the probe and of its identity."""
+    """List the files in the store, without the objects of the probe, of its identity, and the marks of accepted ones."""
     from obstore.store import from_url
 
     store = from_url(str(settings.vault), client_options={"allow_http": True})
-    return sorted(entry["path"] for page in store.list() for entry in page if "/" in entry["path"])
+    found = (entry["path"] for page in store.list() for entry in page if "/" in entry["path"])
+    return sorted(path for path in found if not path.endswith(MARK))
 
 
 def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:

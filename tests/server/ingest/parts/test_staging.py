@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from httpx2 import Response
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from support.pipeline.submissions import rewrite
 from support.server.ingest import UPLOADS, ZIP, Service, drawn, in_parts, running
 
@@ -19,6 +23,8 @@ from codec_superb.pipeline.submission.schema import MOST_PARTS, SUBMISSION_NAME
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import Result, StagedPart, Submission, now
 from codec_superb.server.ingest import fork_server
+from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.outcome import Checked
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import STAGED_FOR, remove_orphans, submission_path
 
@@ -175,3 +181,59 @@ def test_an_account_fills_no_disk(tmp_path: Path, migrated_sqlite: Path) -> None
         assert waiting(service) == [first]
         assert {path.name for path in settings.files.iterdir()} == {f"{first}.zip"}
         assert service.send(manifest).status_code == 409
+
+
+def test_a_part_that_goes_during_the_check_leaves_nothing(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sender is told, and the file that describes the parts lies nowhere: nobody has accepted it."""
+    manifest, parts = in_parts(tmp_path, "fleeting_16k")
+    put_all(service, parts)
+    examine = Checker.check
+
+    def discarded(self: Checker, *given: Any, **named: Any) -> Checked:
+        found = examine(self, *given, **named)
+        if named.get("parts"):
+            with service.database.transaction(write=True) as session:
+                session.execute(delete(StagedPart))
+        return found
+
+    monkeypatch.setattr(Checker, "check", discarded)
+    answer = service.send(manifest)
+    assert (answer.status_code, "discarded" in answer.json()["detail"]) == (409, True)
+    assert not submission_path(service.settings, hashlib.sha256(manifest).hexdigest()).exists()
+
+
+def test_accepted_parts_outlive_an_older_database(tmp_path: Path, migrated_sqlite: Path) -> None:
+    """One in which they wait, and have expired: they are set aside; another board's database touches none of them."""
+    manifest, parts = in_parts(tmp_path / "run", "outlive_16k")
+    own, other = (tmp_path / name for name in ("own.sqlite", "other.sqlite"))
+    for file in (own, other):
+        shutil.copy(migrated_sqlite, file)
+
+    def board(file: Path) -> Settings:
+        return Settings(database=f"sqlite:///{file}", storage=tmp_path / "storage", secret_key="x" * 40)
+
+    with running(board(own)) as service:
+        put_all(service, parts)
+        with closing(sqlite3.connect(own)) as now_there, closing(sqlite3.connect(tmp_path / "dump")) as dump:
+            now_there.backup(dump)
+        identity = service.send(manifest).json()["id"]
+        lost = submission_path(service.settings, next(iter(parts)))
+        lost.rename(tmp_path / "lost")
+        assert service.client.get(f"{UPLOADS}/{identity}/parts/1").status_code == 503
+        (tmp_path / "lost").rename(lost)
+    with running(board(other)) as service:
+        for sha256, part in parts.items():
+            assert put(service, sha256, part.read_bytes()).status_code == 503
+            assert service.client.delete(f"{PARTS}/{sha256}", headers=service.account("ann")).status_code == 404
+        assert service.send(drawn("elsewhere_16k")).status_code == 503
+        remove_orphans(service.settings, service.database, older_than=-1)
+        assert all(submission_path(service.settings, sha256).exists() for sha256 in parts)
+    own.unlink()
+    shutil.copy(tmp_path / "dump", own)
+    with running(board(own)) as service:
+        with service.database.transaction(write=True) as session:
+            session.execute(update(StagedPart).values(received=now() - STAGED_FOR - timedelta(seconds=1)))
+        assert remove_orphans(service.settings, service.database, older_than=-1) == len(parts) + 1
+        assert {path.name for path in (tmp_path / "storage" / "quarantine").iterdir()} >= {f"{of}.zip" for of in parts}
