@@ -55,7 +55,7 @@ def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Sett
 
 
 def objects(settings: Settings) -> list[str]:
-    """List the files in the store, without the objects of the probe, of its identity, and the marks of accepted ones."""
+    """List the files in the store, without the objects of the probe, its identity and the marks of accepted ones."""
     from obstore.store import from_url
 
     store = from_url(str(settings.vault), client_options={"allow_http": True})
