@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from threading import Lock
 from typing import Any, TypeVar
 
-from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.single_flight import SingleFlightCache
+from codec_superb.server.http.turns import Turns
 
 WAITING = 4
 """Requests that may wait for draws and bands: every choice of aspects has its own, seconds each on a large board, and
@@ -29,30 +28,11 @@ class RankingCaches:
         """Codecs that are ranked together, by revision and what was chosen."""
         self.drawn = SingleFlightCache(8)
         """Their draws, likewise: five megabytes each with 2,000 codecs."""
-        self._places = WAITING
-        self._counting, self._turn = Lock(), Lock()
+        self.turns = Turns(WAITING, "several rankings are being computed")
 
     def once(self, cache: SingleFlightCache, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is kept, or make it in turn; whoever waits for another's has a place too, as it has a thread."""
-        return cache.get(key, make) if key in cache else self.in_turn(lambda: cache.get(key, make))
-
-    def in_turn(self, make: Callable[[], T]) -> T:
-        """Make something that takes long, one after another. Raises Unavailable where too many wait already."""
-        with self._counting:
-            if not self._places:
-                busy = "several rankings are being computed; ask again in a few seconds"
-                raise Unavailable(busy, headers={"Retry-After": "5"})
-            self._places -= 1
-        try:
-            with self._turn:
-                return make()
-        finally:
-            with self._counting:
-                self._places += 1
-
-    def full(self) -> bool:
-        """Whether nobody else may wait."""
-        return self._places == 0
+        return cache.get(key, make) if key in cache else self.turns.take(lambda: cache.get(key, make))
 
 
 def ranking_caches(state: Any) -> RankingCaches:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -12,23 +14,75 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
-from codec_superb.server.database.models import ClipBlock
+from codec_superb.server.http.turns import Turns
 from codec_superb.server.storage.clip_blocks import block_table
 from codec_superb.web.spreadsheets import BEGINS_FORMULA
 
 AT_ONCE = 200
 """Rows that are written at once: texts of up to 2,000 characters in each of some forty columns are decoded for them."""
+PAGES = 16
+"""Requests for a page of rows that may be read or wait: milliseconds each, and 32 MB of a block of a million rows."""
+WHOLE = 4
+"""Requests for all rows that may be read or wait: seconds and 300 MB for a million."""
+_NO_ROWS = pa.table({})
 
 
-def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class ClipTurns:
+    """Who reads clip rows now; all rows have turns of their own, so that no page waits for them."""
+
+    pages: Turns
+    whole: Turns
+
+
+def clip_turns(state: Any) -> ClipTurns:
+    """Return the turns of the application with ``state``."""
+    if not hasattr(state, "clip_turns"):
+        busy = "several others are reading clip rows"
+        state.clip_turns = ClipTurns(Turns(PAGES, busy), Turns(WHOLE, busy))
+    turns: ClipTurns = state.clip_turns
+    return turns
+
+
+def table_of(blocks: Iterable[bytes]) -> pa.Table:
     """Read blocks of one submission, which have the same columns, into one table in the order given."""
-    return pa.concat_tables(block_table(block.data) for block in blocks)
+    return pa.concat_tables(map(block_table, blocks))
 
 
-def as_json(table: pa.Table, offset: int, limit: int, head: Mapping[str, Any]) -> Iterator[bytes]:
+def page_of(blocks: Iterable[bytes], offset: int, limit: int) -> pa.Table:
+    """Read ``limit`` rows behind the first ``offset`` of such blocks: no row group without one of them."""
+    pages = []
+    for block in blocks:
+        with _opened(block) as file:
+            counts = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+            ends = list(accumulate(counts, initial=0))
+            wanted = [at for at in range(len(counts)) if ends[at] < offset + limit and ends[at + 1] > offset]
+            if wanted:
+                pages.append(file.read_row_groups(wanted, use_threads=False).slice(offset - ends[wanted[0]], limit))
+        offset, limit = max(0, offset - ends[-1]), limit - (pages[-1].num_rows if wanted else 0)
+    return pa.concat_tables(pages) if pages else _NO_ROWS
+
+
+def row_groups(blocks: Iterable[bytes]) -> Iterator[pa.Table]:
+    """Read such blocks a row group at a time; an empty table for a block without rows."""
+    for block in blocks:
+        with _opened(block) as file:
+            for at in range(max(1, file.num_row_groups)):
+                yield file.read_row_groups([at] if file.num_row_groups else [], use_threads=False)
+
+
+def _opened(block: bytes) -> pq.ParquetFile:
+    """Open a block as :func:`~codec_superb.server.storage.clip_blocks.block_table` does: texts stay dictionaries."""
+    source = pa.BufferReader(block)
+    metadata = pq.read_metadata(source)
+    schema = metadata.schema.to_arrow_schema()
+    texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "clip"]
+    return pq.ParquetFile(pa.BufferReader(block), metadata=metadata, read_dictionary=texts, pre_buffer=False)
+
+
+def as_json(chosen: pa.Table, head: Mapping[str, Any]) -> Iterator[bytes]:
     """Write ``head`` and, as ``clips``, rows as objects with one entry a column; None where a row has no value."""
     yield f'{_dumps(dict(head))[:-1]},"clips":['.encode()
-    chosen = table.slice(offset, limit)
     for start in range(0, chosen.num_rows, AT_ONCE):
         rows = ",".join(map(_dumps, chosen.slice(start, AT_ONCE).to_pylist()))
         yield f"{',' if start else ''}{rows}".encode()
@@ -39,15 +93,15 @@ def _dumps(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def as_csv(table: pa.Table) -> Iterator[bytes]:
-    """Write CSV with a header.
+def as_csv(tables: Iterable[pa.Table]) -> Iterator[bytes]:
+    """Write the rows of tables with the same columns as CSV with a header.
 
     A text that begins like a formula gets an apostrophe in front, because spreadsheets would compute it.
     """
-    for start in range(0, max(1, table.num_rows), AT_ONCE):
+    pieces = (table.slice(at, AT_ONCE) for table in tables for at in range(0, max(1, table.num_rows), AT_ONCE))
+    for number, piece in enumerate(pieces):
         out = io.BytesIO()
-        options = pyarrow.csv.WriteOptions(include_header=not start)
-        pyarrow.csv.write_csv(_harmless(table.slice(start, AT_ONCE)), out, options)
+        pyarrow.csv.write_csv(_harmless(piece), out, pyarrow.csv.WriteOptions(include_header=not number))
         yield out.getvalue()
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
+from codec_superb.pipeline.submission.parts.reading import MOST_ROWS
 from codec_superb.pipeline.submission.schema import MOST_PARTS
-from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
@@ -84,25 +85,38 @@ def part(
     }},
 )  # fmt: skip
 def clip_rows(
-    session: ReadTransaction,
+    request: Request,
     identity: Identity,
     _counted: CountedComputation,
     dataset: OneDataset = None,
     format: Annotated[Literal["json", "csv", "parquet"], Query()] = "json",  # noqa: A002 -- name of the parameter
-    offset: Annotated[int, Query(ge=0, le=1_000_000, description="JSON only: rows to leave out.")] = 0,
+    offset: Annotated[int, Query(ge=0, le=MOST_ROWS, description="JSON only: rows to leave out.")] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000, description="JSON only: rows at most.")] = 1000,
 ) -> Response:
     """Return the clip rows behind the aggregates: JSON in pages, CSV and Parquet whole."""
-    blocks, custom = service.clip_blocks(session, identity, dataset)
-    table = clips.table_of(blocks)
-    name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if custom else ''}"
+    turns = clips.clip_turns(request.app.state)
     if format == "json":
-        body: dict[str, Any] = {"submission": identity, "custom": custom, "total": table.num_rows, "offset": offset}
-        return StreamingResponse(clips.as_json(table, offset, limit, body), media_type="application/json")
-    if format == "csv":
-        return StreamingResponse(
-            clips.as_csv(table), media_type="text/csv; charset=utf-8", headers=_attachment(f"{name}.csv")
-        )
+        return turns.pages.take(lambda: _page(request, identity, dataset, offset, limit))
+    return turns.whole.take(lambda: _whole(request, identity, dataset, format))
+
+
+def _page(request: Request, identity: str, dataset: str | None, offset: int, limit: int) -> Response:
+    # the transaction ends before rows are decoded: a connection is for those who need one
+    with database_of(request).transaction() as session:
+        found = service.clip_blocks(session, identity, dataset, offset, limit)
+    body: dict[str, Any] = {"submission": identity, "custom": found.custom, "total": found.total, "offset": offset}
+    page = clips.page_of(found.blocks, found.skip, limit)
+    return StreamingResponse(clips.as_json(page, body), media_type="application/json")
+
+
+def _whole(request: Request, identity: str, dataset: str | None, kind: Literal["csv", "parquet"]) -> Response:
+    with database_of(request).transaction() as session:
+        found = service.clip_blocks(session, identity, dataset)
+    name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if found.custom else ''}"
+    if kind == "csv":
+        rows = clips.as_csv(clips.row_groups(found.blocks))
+        return StreamingResponse(rows, media_type="text/csv; charset=utf-8", headers=_attachment(f"{name}.csv"))
+    table = clips.table_of(found.blocks)
     media_type = "application/vnd.apache.parquet"
     return Response(clips.as_parquet(table), media_type=media_type, headers=_attachment(f"{name}.parquet"))
 

@@ -159,8 +159,8 @@ def whole(session: Session, identities: Sequence[str]) -> Iterator[Submission]:
 
 
 def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:
-    """Blocks of clip rows, of one dataset or of all, with their data."""
-    statement = select(ClipBlock).where(ClipBlock.submission_id == identity).options(undefer(ClipBlock.data))
+    """Blocks of clip rows, of one dataset or of all; the data of each is read when it is asked for."""
+    statement = select(ClipBlock).where(ClipBlock.submission_id == identity)
     if dataset is not None:
         statement = statement.where(ClipBlock.dataset == dataset)
     return session.scalars(statement.order_by(ClipBlock.dataset)).all()

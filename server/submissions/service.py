@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.parts.reading import part_name
-from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
+from codec_superb.server.database.models import PUBLIC, Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import BadRequest, FileMissing, NotFound
@@ -117,13 +119,34 @@ def _file_name(found: Submission) -> str:
     return f"{found.codec.name}-v{found.version}{marks}.zip"
 
 
-def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[Sequence[ClipBlock], bool]:
-    """Blocks of a public submission, and whether it is custom. Raises NotFound, also for a dataset that it lacks."""
+@dataclass(frozen=True, slots=True)
+class ClipBlocks:
+    """Stored rows of a submission, as far as they were asked for."""
+
+    custom: bool
+    total: int
+    """Rows of all blocks."""
+    blocks: tuple[bytes, ...]
+    """Those that hold a row that was asked for."""
+    skip: int
+    """Rows of these blocks in front of the first one."""
+
+
+def clip_blocks(
+    session: Session, identity: str, dataset: str | None, offset: int = 0, limit: int | None = None
+) -> ClipBlocks:
+    """Read the blocks with ``limit`` rows behind the first ``offset``, or all, of a public submission.
+
+    Raises NotFound, also for a dataset that it lacks.
+    """
     custom = find(session, identity).custom
     found = repository.blocks(session, identity, dataset)
     if not found:
         raise NotFound(f"submission {identity} has no clips of a dataset {dataset!r:.60}")
-    return found, custom
+    ends = list(accumulate((block.rows for block in found), initial=0))
+    wanted = [at for at in range(len(found)) if limit is None or (ends[at] < offset + limit and ends[at + 1] > offset)]
+    data = tuple(found[at].data for at in wanted)
+    return ClipBlocks(custom, ends[-1], data, offset - ends[wanted[0]] if wanted else 0)
 
 
 def history(session: Session, codec: str, *, page: int = 1, per_page: int = repository.VERSIONS) -> History:

@@ -202,7 +202,7 @@ def test_only_so_many_wait_for_a_long_computation() -> None:
         found = [pool.submit(kept.once, kept.bands, "wanted", long) for _ in range(WAITING)]
         assert entered.acquire(timeout=60)
         assert not entered.acquire(blocking=False)  # one at a time
-        wait_for(kept.full, "the places were not taken")
+        wait_for(kept.turns.full, "the places were not taken")
         for key in ("wanted", "another"):
             with pytest.raises(Unavailable, match="ask again"):
                 kept.once(kept.bands, key, lambda: 2)

@@ -13,11 +13,10 @@ import pytest
 from support.pipeline.stats import KEYS, draw_rows, failed
 from support.server import compare
 
-from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.pipeline.tables.clips import ROW_GROUP, write_table
 from codec_superb.pipeline.tables.rows import MetricValue
-from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.storage.clip_blocks import block_row, category_values, lengths
-from codec_superb.server.submissions.clips import as_csv, as_json, table_of
+from codec_superb.server.submissions.clips import as_csv, as_json, page_of, row_groups, table_of
 
 
 @pytest.fixture
@@ -55,14 +54,53 @@ def test_a_long_reason_in_every_row_is_read_once() -> None:
     assert len(data) < 100_000
     tracemalloc.start()
     before = pa.total_allocated_bytes()
-    table = table_of([ClipBlock(data=data)])
-    pieces = [len(piece) for piece in as_json(table, 0, 10_000, {"total": len(rows)})]
+    pieces = [len(piece) for piece in as_json(page_of([data], 0, 10_000), {"total": len(rows)})]
     assert pa.total_allocated_bytes() - before < 3_000_000
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     assert sum(pieces) > 20_000_000
-    written = json.loads(b"".join(as_json(table, 1990, 10_000, {"total": len(rows)})))
+    written = json.loads(b"".join(as_json(page_of([data], 1990, 10_000), {"total": len(rows)})))
     assert [len(written["clips"]), written["total"], written["clips"][0]["clip"]] == [10, 2000, "mini/1990"]
-    lines = list(csv.DictReader(io.StringIO(b"".join(as_csv(table)).decode())))
+    lines = list(csv.DictReader(io.StringIO(b"".join(as_csv(row_groups([data]))).decode())))
     assert [len(lines), lines[-1]["clip"], lines[-1]["pesq_reason"]] == [2000, "mini/1999", f"'{reason}"]
     assert block_row(data, "mini/0007", "it") == rows[7]
+
+
+@pytest.fixture(scope="module")
+def groups() -> bytes:
+    """Three row groups as the service writes them, the last one short."""
+    (row,) = draw_rows(1, 1)
+    out = io.BytesIO()
+    rows = [row.model_copy(update={"clip": f"mini/{at:04}"}) for at in range(2 * ROW_GROUP + 9)]
+    write_table(out, rows, KEYS, compression="zstd")
+    return out.getvalue()
+
+
+class TestPages:
+    """Pages of rows of blocks with several row groups."""
+
+    def test_a_page_is_a_slice_of_all_rows(self, groups: bytes) -> None:
+        """Within a row group, across the ends of groups and of blocks, and behind the last row."""
+        every = table_of([groups, groups])
+        assert b"".join(as_csv(row_groups([groups, groups]))) == b"".join(as_csv([every]))
+        size = every.num_rows // 2
+        for offset in (0, 7, ROW_GROUP - 1, ROW_GROUP, 2 * ROW_GROUP + 8, size - 1, size, size + ROW_GROUP, 2 * size):
+            for limit in (1, 2, ROW_GROUP + 2, 2 * size):
+                page = page_of([groups, groups], offset, limit)
+                assert page.to_pylist() == every.slice(offset, limit).to_pylist()
+
+    def test_other_row_groups_are_not_read(self, groups: bytes) -> None:
+        """With the bytes of all others destroyed, the rows of one still come; rows of the others do not."""
+        metadata = pq.read_metadata(io.BytesIO(groups))
+        column = metadata.row_group(1).column(0)
+        first = column.dictionary_page_offset or column.data_page_offset
+        behind = first + sum(
+            metadata.row_group(1).column(at).total_compressed_size for at in range(metadata.num_columns)
+        )
+        footer = len(groups) - 8 - int.from_bytes(groups[-8:-4], "little")
+        damaged = b"PAR1" + bytes(first - 4) + groups[first:behind] + bytes(footer - behind) + groups[footer:]
+        wanted = page_of([damaged], ROW_GROUP, ROW_GROUP)
+        assert wanted.to_pylist() == page_of([groups], ROW_GROUP, ROW_GROUP).to_pylist()
+        for offset in (ROW_GROUP - 1, ROW_GROUP + 1):
+            with pytest.raises((OSError, pa.ArrowException)):
+                page_of([damaged], offset, ROW_GROUP)

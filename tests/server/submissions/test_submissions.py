@@ -6,10 +6,11 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import update
 from support.pipeline.stats import draw_rows
 from support.server.ingest import UPLOADS, Service, drawn, make_file
@@ -17,8 +18,10 @@ from support.server.ingest import UPLOADS, Service, drawn, make_file
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.tables.clips import open_table
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import ClipBlock, Submission
+from codec_superb.server.http.turns import Turns
 from codec_superb.server.submissions import repository
+from codec_superb.server.submissions.clips import ClipTurns
 
 
 def sent(service: Service, data: bytes, account: str = "ann") -> dict[str, Any]:
@@ -181,6 +184,28 @@ class TestClips:
         identity = sent(service, make_file(rows, tmp_path, codec="formula_16k"))["id"]
         text = service.client.get(f"{UPLOADS}/{identity}/clips", params={"format": "csv"}).text
         assert [line["clip"] for line in csv.DictReader(io.StringIO(text))] == [f"'{row.clip}" for row in rows]
+
+    def test_only_so_many_read_at_once(self, service: Service, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever comes when all places are taken comes again; pages do not wait for whole tables."""
+        turns = ClipTurns(pages=Turns(1, "busy"), whole=Turns(0, "busy"))
+        monkeypatch.setattr(cast("FastAPI", service.client.app).state, "clip_turns", turns, raising=False)
+        refused = service.client.get(address, params={"format": "csv"})
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert [service.client.get(address).status_code for _ in range(2)] == [200, 200]
+
+    def test_a_page_reads_the_blocks_of_its_rows_alone(self, service: Service, address: str) -> None:
+        """Behind the rows of a block that cannot be read, a page comes; one that reaches into that block does not."""
+        whole = service.client.get(address).json()
+        with service.database.transaction(write=True) as session:
+            damaged = ClipBlock(submission_id=whole["submission"], dataset="a", rows=5, data=b"nothing")
+            session.add(damaged)
+        try:
+            page = service.client.get(address, params={"offset": 6, "limit": 2}).json()
+            assert page == whole | {"total": 17, "offset": 6, "clips": whole["clips"][1:3]}
+            assert service.client.get(address, params={"offset": 4}).status_code == 500
+        finally:
+            with service.database.transaction(write=True) as session:
+                session.delete(damaged)
 
     def test_another_dataset(self, service: Service, address: str) -> None:
         """404 for one that the submission does not have."""
