@@ -11,22 +11,24 @@ from typing import BinaryIO, Protocol
 import anyio
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
-from codec_superb.server.database.models import CheckJob, Codec, Submission, now
+from codec_superb.server.database.models import CheckJob, Codec, RunningProcess, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import parts, queue, repository
-from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
+from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy, longest_check
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
+from codec_superb.server.operations.heartbeat import ALIVE
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
@@ -123,22 +125,38 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     """Leave the file to whichever process checks it, and wait for what comes out.
 
     Should this process end meanwhile, the file is checked and stored all the same, and is known when it comes again.
+    One that comes again before that waits for the check that is under way.
     """
     app, who = request.app, sender(request, caller)
     settings: Settings = app.state.settings
     database: Database = app.state.database
-    await run_sync(_leave, app, upload, who, caller)
+    before = await run_sync(_under_way, database, settings, upload, who)
+    if before is None:
+        await run_sync(_leave, app, upload, who, caller)
     with meters(app).waiting():
-        job = await _outcome(database, settings, upload.path.name)
+        job = await _outcome(database, settings, before or upload.path.name)
     upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
-    await run_sync(count_checking, request, who, job.seconds or 0.0)
+    if before is None:
+        await run_sync(count_checking, request, who, job.seconds or 0.0)
     identity, new = queue.submission_of(job)
+    new = new and before is None
 
     def read() -> Receipt:
         with database.transaction() as session:
             return receipt(session.get_one(Submission, identity), settings, to=None if new else caller)
 
     return await run_sync(read), new
+
+
+def _under_way(database: Database, settings: Settings, upload: Upload, who: str) -> str | None:
+    """Return the job of this file that its sender's earlier request left and that has not ended; None without one."""
+    same = select(CheckJob.id).where(
+        CheckJob.sender == keyed_hash(settings, who),
+        CheckJob.file_sha256 == upload.sha256,
+        CheckJob.state.in_(("queued", "running")),
+    )
+    with database.transaction() as session:
+        return session.scalars(same.limit(1)).one_or_none()
 
 
 def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
@@ -167,12 +185,18 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
 async def _outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
     """Wait for the end of a job, and for a database that is away meanwhile.
 
-    Raises Unavailable where nobody has taken it, or the database is away, for longer than a check may take.
+    Raises Unavailable where nobody has taken it, or the database is away, for longer than the check of one file may
+    take, and where a living process has it for longer than any: how many parts it names is found by its check.
     """
 
     def look() -> CheckJob | None:
         with database.transaction() as session:
             return queue.ended(session, identity)
+
+    def is_checked() -> bool:
+        alive = select(CheckJob.id).join(RunningProcess, RunningProcess.id == CheckJob.worker)
+        with database.transaction() as session:
+            return session.scalar(alive.where(CheckJob.id == identity, CheckJob.state == "running", ALIVE)) is not None
 
     def withdraw() -> bool:
         with database.transaction(write=True) as session:
@@ -181,18 +205,19 @@ async def _outcome(database: Database, settings: Settings, identity: str) -> Che
     patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
     pause = SHORTEST_LOOK_S
     while True:
-        late = anyio.current_time() > patience
+        late, checked = anyio.current_time() > patience, False
         try:
             if (job := await run_sync(look)) is not None:
                 return job
-            if late and await run_sync(withdraw):
+            checked = late and await run_sync(is_checked)
+            if late and not checked and await run_sync(withdraw):
                 await run_sync(vault_of(settings).forget, settings.incoming / identity)
                 raise busy("processes that all")
         except DATABASE_ERRORS as error:
             # the file waits, is checked or is stored: who sends it is told when the database answers again
             if late:
                 raise Unavailable(f"{words_of(error)}; {UNKNOWN}", headers={"Retry-After": "60"}) from error
-        if anyio.current_time() > patience + settings.check_seconds:
+        if anyio.current_time() > patience + (longest_check(settings) if checked else settings.check_seconds):
             raise Unavailable(f"the check has not ended; {UNKNOWN}", headers={"Retry-After": "60"})
         await anyio.sleep(pause)
         pause = min(LONGEST_LOOK_S, 1.5 * pause)
