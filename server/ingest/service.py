@@ -151,9 +151,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
 def _under_way(database: Database, settings: Settings, upload: Upload, who: str) -> str | None:
     """Return the job of this file that its sender's earlier request left and that has not ended; None without one."""
     same = select(CheckJob.id).where(
-        CheckJob.sender == keyed_hash(settings, who),
-        CheckJob.file_sha256 == upload.sha256,
-        CheckJob.state.in_(("queued", "running")),
+        CheckJob.sender == keyed_hash(settings, who), CheckJob.file_sha256 == upload.sha256, CheckJob.state != "done"
     )
     with database.transaction() as session:
         return session.scalars(same.limit(1)).one_or_none()
