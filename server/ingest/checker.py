@@ -20,7 +20,7 @@ import anyio
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
-from codec_superb.server.ingest.fork_server import NO_ROOM, OUR_FAULT, OUT_OF_MEMORY, seconds_for
+from codec_superb.server.ingest.fork_server import MOST_PARTS, NO_ROOM, OUR_FAULT, OUT_OF_MEMORY, seconds_for
 from codec_superb.server.ingest.outcome import (
     BLOCK_LIMIT,
     DOCUMENT_LIMIT,
@@ -51,8 +51,14 @@ _SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def busy(workers: str) -> Unavailable:
     """Make the answer where an upload would wait for too long."""
     return Unavailable(
-        f"expected a free worker, got {workers} are busy; try again in half a minute", headers={"Retry-After": "30"}
+        f"expected a free worker, got {workers} are busy; the file was not stored, send it again in half a minute",
+        headers={"Retry-After": "30"},
     )
+
+
+def longest_check(settings: Settings) -> float:
+    """Return the seconds that the check of any file may take: a look at it, and one at it with the most parts."""
+    return settings.check_seconds + seconds_for(settings.check_seconds, MOST_PARTS)
 
 
 class Checker:

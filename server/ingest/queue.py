@@ -10,14 +10,23 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
+import anyio
+from anyio.to_thread import run_sync
 from sqlalchemy import CursorResult, Delete, Update, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server import errors
+from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
 from codec_superb.server.database.models import CheckJob, RunningProcess
-from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS, SLOT_TIMEOUT_S, busy, longest_check
 from codec_superb.server.operations.heartbeat import ALIVE
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import vault_of
 
+SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
+"""Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
 ATTEMPTS = 3
 """Processes that a check may take with it before it is given up: what ends three of them would end all."""
 SHARED = timedelta(minutes=10)
@@ -183,3 +192,53 @@ def _changed(session: Session, statement: Update | Delete) -> bool:
     result = session.execute(statement, execution_options={"synchronize_session": False})
     assert isinstance(result, CursorResult)
     return result.rowcount > 0
+
+
+def under_way(database: Database, sender: str, sha256: str) -> str | None:
+    """Return the job of a file that its sender's earlier request left and that has not ended; None without one."""
+    same = select(CheckJob.id).where(
+        CheckJob.sender == sender, CheckJob.file_sha256 == sha256, CheckJob.state != "done"
+    )
+    with database.transaction() as session:
+        return session.scalars(same.limit(1)).one_or_none()
+
+
+async def outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
+    """Wait for the end of a job, and for a database that is away meanwhile.
+
+    Raises Unavailable where nobody has taken it, or the database is away, for longer than the check of one file may
+    take, and where a living process has it for longer than any: how many parts it names is found by its check.
+    """
+
+    def look() -> CheckJob | None:
+        with database.transaction() as session:
+            return ended(session, identity)
+
+    def is_checked() -> bool:
+        alive = select(CheckJob.id).join(RunningProcess, RunningProcess.id == CheckJob.worker)
+        with database.transaction() as session:
+            return session.scalar(alive.where(CheckJob.id == identity, CheckJob.state == "running", ALIVE)) is not None
+
+    def give_up() -> bool:
+        with database.transaction(write=True) as session:
+            return withdraw(session, identity)
+
+    patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
+    pause = SHORTEST_LOOK_S
+    while True:
+        late, checked = anyio.current_time() > patience, False
+        try:
+            if (job := await run_sync(look)) is not None:
+                return job
+            checked = late and await run_sync(is_checked)
+            if late and not checked and await run_sync(give_up):
+                await run_sync(vault_of(settings).forget, settings.incoming / identity)
+                raise busy("processes that all")
+        except DATABASE_ERRORS as error:
+            # the file waits, is checked or is stored: who sends it is told when the database answers again
+            if late:
+                raise Unavailable(f"{words_of(error)}; {UNKNOWN}", headers={"Retry-After": "60"}) from error
+        if anyio.current_time() > patience + (longest_check(settings) if checked else settings.check_seconds):
+            raise Unavailable(f"the check has not ended; {UNKNOWN}", headers={"Retry-After": "60"})
+        await anyio.sleep(pause)
+        pause = min(LONGEST_LOOK_S, 1.5 * pause)

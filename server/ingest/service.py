@@ -14,13 +14,12 @@ from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_of
-from codec_superb.server.database.models import CheckJob, Codec, Submission, now
+from codec_superb.server.database.models import Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import parts, queue, repository
-from codec_superb.server.ingest.checker import SLOT_TIMEOUT_S, Checker, busy
+from codec_superb.server.ingest.checker import Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
@@ -45,8 +44,6 @@ from codec_superb.server.storage.submission_files import (
 from codec_superb.server.storage.vault import vault_of
 
 _LOG = get_logger(__name__)
-SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
-"""Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
 _ATTEMPTS = 5
 """Attempts of a transaction that may conflict with one that stores the same file, codec or version."""
 
@@ -125,16 +122,21 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     """Leave the file to whichever process checks it, and wait for what comes out.
 
     Should this process end meanwhile, the file is checked and stored all the same, and is known when it comes again.
+    One that comes again before that waits for the check that is under way.
     """
     app, who = request.app, sender(request, caller)
     settings: Settings = app.state.settings
     database: Database = app.state.database
-    await run_sync(_leave, app, upload, who, caller)
+    before = await run_sync(queue.under_way, database, keyed_hash(settings, who), upload.sha256)
+    if before is None:
+        await run_sync(_leave, app, upload, who, caller)
     with meters(app).waiting():
-        job = await _outcome(database, settings, upload.path.name)
+        job = await queue.outcome(database, settings, before or upload.path.name)
     upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
-    await run_sync(count_checking, request, who, job.seconds or 0.0)
+    if before is None:
+        await run_sync(count_checking, request, who, job.seconds or 0.0)
     identity, new = queue.submission_of(job)
+    new = new and before is None
 
     def read() -> Receipt:
         with database.transaction() as session:
@@ -164,40 +166,6 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
             )  # fmt: skip
         upload.leave()
     app.state.files_wait.release()
-
-
-async def _outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
-    """Wait for the end of a job, and for a database that is away meanwhile.
-
-    Raises Unavailable where nobody has taken it, or the database is away, for longer than a check may take.
-    """
-
-    def look() -> CheckJob | None:
-        with database.transaction() as session:
-            return queue.ended(session, identity)
-
-    def withdraw() -> bool:
-        with database.transaction(write=True) as session:
-            return queue.withdraw(session, identity)
-
-    patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
-    pause = SHORTEST_LOOK_S
-    while True:
-        late = anyio.current_time() > patience
-        try:
-            if (job := await run_sync(look)) is not None:
-                return job
-            if late and await run_sync(withdraw):
-                await run_sync(vault_of(settings).forget, settings.incoming / identity)
-                raise busy("processes that all")
-        except DATABASE_ERRORS as error:
-            # the file waits, is checked or is stored: who sends it is told when the database answers again
-            if late:
-                raise Unavailable(f"{words_of(error)}; {UNKNOWN}", headers={"Retry-After": "60"}) from error
-        if anyio.current_time() > patience + settings.check_seconds:
-            raise Unavailable(f"the check has not ended; {UNKNOWN}", headers={"Retry-After": "60"})
-        await anyio.sleep(pause)
-        pause = min(LONGEST_LOOK_S, 1.5 * pause)
 
 
 def receipt_of_file(

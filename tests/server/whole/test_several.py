@@ -36,7 +36,7 @@ from support.timing import PATIENCE_S, wait_for
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import AuditEntry, CheckJob, RunningProcess
 from codec_superb.server.database.session import Database
-from codec_superb.server.ingest import queue
+from codec_superb.server.ingest import queue, service
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.restore import verify_backup
@@ -247,6 +247,37 @@ def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> 
                 time.sleep(1)  # several looks of the request
                 others.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
                 assert sent.result(PATIENCE_S).status_code == 201, sent.result().text
+
+
+def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sender waits as long as parts may take, the same file once more for the same check; others are told in time.
+
+    Of a second a file, a look and fifty parts have seven; the wait ended after four, three of them for a place.
+    """
+    monkeypatch.setattr(service, "SLOT_TIMEOUT_S", 2.0)
+    hasty = create_app(two.settings.model_copy(update={"check_workers": 0, "check_seconds": 1.0}))
+    headers = ZIP | bearer(token_of(two.database, "ann"))
+    name = make_url(two.settings.database_url).database
+    with TestClient(hasty) as client, ThreadPoolExecutor(3) as pool:
+
+        def send(seed: int) -> httpx2.Response:
+            return client.post(UPLOADS, content=drawn(f"several_{seed}k", seed=seed), headers=headers)
+
+        with closing(psycopg.connect(f"host={postgres.socket} user=tests dbname={name}")) as stuck:
+            stuck.execute("LOCK TABLE clip_blocks")
+            first = pool.submit(send, 11)
+            wait_for(lambda: any(job.state == "running" for job in two.jobs()), "nobody took the file")
+            began, before = time.monotonic(), len(two.jobs())
+            again, other = pool.submit(send, 11), pool.submit(send, 12)
+            refused = other.result(PATIENCE_S)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+            assert "the file was not stored" in refused.json()["detail"]
+            assert len(two.jobs()) == before
+            time.sleep(max(0.0, began + 4.5 - time.monotonic()))
+            assert not first.done()
+        answers = [sent.result(PATIENCE_S) for sent in (first, again)]
+    assert [answer.status_code for answer in answers] == [201, 200], [answer.text for answer in answers]
+    assert answers[0].json()["id"] == answers[1].json()["id"]
 
 
 def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:
