@@ -36,7 +36,7 @@ from support.timing import PATIENCE_S, wait_for
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import AuditEntry, CheckJob, RunningProcess
 from codec_superb.server.database.session import Database
-from codec_superb.server.ingest import queue, service
+from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.restore import verify_backup
@@ -254,7 +254,7 @@ def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatc
 
     Of a second a file, a look and fifty parts have seven; the wait ended after four, three of them for a place.
     """
-    monkeypatch.setattr(service, "SLOT_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(queue, "SLOT_TIMEOUT_S", 2.0)
     hasty = create_app(two.settings.model_copy(update={"check_workers": 0, "check_seconds": 1.0}))
     headers = ZIP | bearer(token_of(two.database, "ann"))
     name = make_url(two.settings.database_url).database
