@@ -187,10 +187,8 @@ def receipt_of_file(
 def put_back(settings: Settings, upload: Received) -> None:
     """Put the file of a stored submission back where it is missing: it has come again, and its hash is the same."""
     vault = vault_of(settings)
-    with (
-        suppress(Unavailable),
-        hold_off_cleaning(settings),
-    ):  # of a store that is away: the receipt is true all the same
+    # Unavailable: of a store that is away; the receipt is true all the same
+    with suppress(Unavailable), hold_off_cleaning(settings):
         if not vault.has(upload.sha256):
             vault.keep(upload.path, upload.sha256)
             _LOG.warning("a submission's file was missing and came again", sha256=upload.sha256)
@@ -233,6 +231,8 @@ def store(
     new = not vault_of(settings).has(upload.sha256)
     try:
         made = _recorded(database, settings, upload, checked, caller, public=public, also=also)
+    except Unavailable:  # it comes again, from its sender or from the queue
+        raise
     except ServerError:  # what was to be recorded was rolled back; of another error that is not known
         if new:  # not even to be set aside: nobody has accepted it
             remove_new(settings, database, upload.sha256)

@@ -29,9 +29,11 @@ def drawn_identity() -> dict[str, object]:
 
 def identity_of(database: Database) -> str:
     """Return the name of a database, which the first process draws."""
-    with suppress(IntegrityError), database.transaction(write=True) as session:  # of two at once one has drawn it
-        if session.get(DatabaseIdentity, _ROW) is None:
-            session.add(DatabaseIdentity(**drawn_identity()))
+    with database.transaction() as session:  # each upload asks: no turn among those that write
+        if (found := session.get(DatabaseIdentity, _ROW)) is not None:
+            return found.identity
+    with suppress(IntegrityError), database.transaction(write=True) as session:  # of two at once one draws it
+        session.add(DatabaseIdentity(**drawn_identity()))
     with database.transaction() as session:
         return session.get_one(DatabaseIdentity, _ROW).identity
 

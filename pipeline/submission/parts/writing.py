@@ -45,15 +45,13 @@ def written_parts(
         raise SubmissionError(f"{len(rows):,} rows take several files: name a file in a folder, not {out}")
     count = -(-len(rows) // most_rows)
     while True:
-        with ExitStack() as files, writing(out, UNWRITTEN):
-            try:
+        try:
+            with ExitStack() as files, writing(out, UNWRITTEN):
                 made = [_write(files, out, submission, rows, number, count) for number in range(1, count + 1)]
-            except _TooLarge:
-                files.close()
-            else:
                 yield tuple(part for part, _ in made), [place for _, place in made]
                 return
-        count *= 2
+        except _TooLarge:  # those that were written are gone
+            count *= 2
 
 
 def _write(

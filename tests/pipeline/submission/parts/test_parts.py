@@ -96,6 +96,15 @@ def test_parts_are_cut_smaller_where_their_bytes_are_too_many(tmp_path: Path, mo
     found = files_of(pack([run], tmp_path / "a.zip", most_rows=11))
     assert len(found) == 5
     assert check(found[0]).ok
+    monkeypatch.undo()
+    sizes = [path.stat().st_size for path in files_of(pack([run], tmp_path / "a.zip", most_rows=5))[1:]]
+    assert sizes.index(max(sizes)) > 0  # parts are written before the one that is too large
+    monkeypatch.setattr(writing, "FILE_LIMIT", max(sizes) - 1)
+    monkeypatch.setattr(writing, "MOST_PARTS", 9)
+    with pytest.raises(SubmissionError, match="at most 9 parts, got 10"):
+        pack([run], tmp_path / "b.zip", most_rows=5)
+    assert not list(tmp_path.glob("b.*"))
+    monkeypatch.undo()
     monkeypatch.setattr(writing, "FILE_LIMIT", 1)
     with pytest.raises(SubmissionError, match="at most 50 parts"):
         pack([run], tmp_path / "b.zip", most_rows=11)
