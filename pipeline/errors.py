@@ -17,5 +17,9 @@ class SubmissionError(PipelineError):
     """A submission file does not hold what it says."""
 
 
+class PartsError(SubmissionError):
+    """A file that holds some rows of a submission is not where it should be, or another one; the text says which."""
+
+
 class InUse(PipelineError):
     """Another process is working on the run: later it may be free."""

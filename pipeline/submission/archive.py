@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.errors import PartsError, SubmissionError
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     PAIRS_NAME,
@@ -107,6 +107,8 @@ def _check_entries(entries: list[zipfile.ZipInfo], *, part: bool) -> None:
     names = [entry.filename for entry in entries]
     for entry in entries:
         name, limit = entry.filename, _limit(entry.filename, part=part)
+        if name == PART_NAME and not part:
+            raise PartsError("one part alone: the file that describes it is named as it is, without .part-")
         if limit is None:
             known = ", ".join(PART_LIMITS if part else (*LIMITS, "samples/NN-….ogg"))
             raise SubmissionError(f"expected {known}, got {name[:80]!r}")

@@ -21,7 +21,7 @@ from codec_superb.applications.received import standing
 from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import parse_condition
-from codec_superb.pipeline.errors import ClipTableError, PipelineError, SubmissionError
+from codec_superb.pipeline.errors import ClipTableError, PartsError, PipelineError, SubmissionError
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_card import check_card
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
@@ -176,6 +176,9 @@ def _open(file: Path | BinaryIO, findings: Findings, how: _Reading, tasks: ExitS
         for fault in error.errors():
             place = ".".join(map(str, fault["loc"]))
             findings.add(f"{where}: {place}", fault["msg"], repr(fault["input"])[:80], _PACK)
+    except PartsError as error:
+        wanted = "the file that describes a submission, and beside it all parts that pack wrote with it"
+        findings.add("parts", wanted, str(error), "put its parts beside it and give its name, or pack the runs again")
     except (SubmissionError, ClipTableError) as error:
         findings.add(where, "a submission as pack writes it", f"a file that cannot be read: {error}", _PACK)
     return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from pydantic import ValidationError
 
-from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.errors import PartsError, SubmissionError
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import (
@@ -79,7 +79,8 @@ def tables(
 ) -> Iterator[StoredRows]:
     """Yield the rows: all at once, or a part at a time.
 
-    Problems of a part go into ``findings``. Raises SubmissionError and ClipTableError for what cannot be read.
+    Problems of a part go into ``findings``. Raises PartsError for a part that is not there, another one or damaged,
+    SubmissionError and ClipTableError for what else cannot be read.
     """
     if (CLIPS_NAME in members) == bool(submission.parts):
         got = "both" if submission.parts else "neither"
@@ -96,7 +97,7 @@ def tables(
         try:
             rows = _part(submission, source(submission.parts, index), index, limits, findings)
         except SubmissionError as error:
-            raise SubmissionError(f"{where}: {error}") from error
+            raise PartsError(f"{where}: {error}") from error
         last = _check_order(rows, last, where, findings)
         yield rows
         del rows  # before the next is read

@@ -114,6 +114,20 @@ def test_parts_are_cut_smaller_where_their_bytes_are_too_many(tmp_path: Path, mo
     assert not list(tmp_path.glob("b.*"))
 
 
+def test_a_part_alone_and_one_that_lacks_are_told_as_such(tmp_path: Path) -> None:
+    """Neither is a damaged file: the way out is the file that describes them, with all of them beside it."""
+    manifest, part, other, *_ = files_of(
+        pack([write_run(tmp_path, ROWS, card=card())], tmp_path / "a.zip", most_rows=8)
+    )
+    (alone,) = check(part).problems
+    other.unlink()
+    (lacking,) = check(manifest).problems
+    assert (alone.path, lacking.path) == ("parts", "parts")
+    assert "one part alone" in alone.got
+    assert f"expected {other.name} beside a.zip, found none" in lacking.got
+    assert "put its parts beside it" in alone.how_to_fix == lacking.how_to_fix
+
+
 def _remove(folder: Path) -> None:
     files_of(folder / "a.zip")[2].unlink()
 
