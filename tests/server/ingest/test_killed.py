@@ -26,6 +26,7 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
+from codec_superb.server.storage.vault_layout import MARK
 
 UPLOADS = amount(20, 50)
 CODECS = 10
@@ -140,8 +141,9 @@ def test_many_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
         stored = whole()
         assert sorted(stored) == sorted(sha256(file.read_bytes()).hexdigest() for file in files)
         remove_orphans(settings, database, older_than=-1)
+        kept = [*stored, *(part for its in parts.values() for part in its)]
         left = {path.name for path in settings.files.iterdir()}
-        assert left == {f"{digest}.zip" for digest in [*stored, *(part for its in parts.values() for part in its)]}
+        assert left == {f"{digest}{suffix}" for digest in kept for suffix in (".zip", MARK)}
         assert list(settings.incoming.iterdir()) == []
     finally:
         server.close()
