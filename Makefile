@@ -31,7 +31,7 @@ serve: $(VENV)/.server ## show the runs of the demo on http://127.0.0.1:8000; wi
 
 test: $(TEST_VENV)/.installed chromium postgres libraries ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
 	@$(TEST_VENV)/bin/python -P tests/support/compile_loops.py
-	OMP_NUM_THREADS=1 $(TEST_VENV)/bin/python -P tests/support/processes.py 2 -q -m "not slow and not isolated"
+	OMP_NUM_THREADS=1 $(TEST_VENV)/bin/python -m pytest --processes 2 -q -m "not slow and not isolated"
 
 test-all: export CODEC_SUPERB_TESTS := all
 test-all: demo test test-slow test-isolated test-pesq ## everything in its long form, hours; test-repositories is apart

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import shutil
 import signal
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from support.logged import Logged, listening
-from support.processes import shared
+from support.processes import pytest_addoption, pytest_runtestloop, tell  # noqa: F401 - hooks
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
 from support.warm_workers import WarmWorkers
@@ -43,15 +39,6 @@ _QUIET = (
 )
 
 
-_OTHERS = shared()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run the part of this process where there are several."""
-    return None if _OTHERS is None else _OTHERS.run(session)
-
-
 @pytest.fixture(autouse=True)
 def _tables_of_probes_stay() -> Iterator[None]:
     """Take tasks and plug-ins that a test lets join the tables of this process out again."""
@@ -70,26 +57,10 @@ def pytest_collection() -> Generator[None, object, object]:
     """Let no garbage be looked for among a million syntax nodes and tests, which takes a fifth of the collection."""
     gc.disable()
     try:
-        with _in_turn():
-            return (yield)
+        return (yield)
     finally:
         gc.freeze()  # what was collected stays: no later collection need look at it
         gc.enable()
-
-
-@contextmanager
-def _in_turn() -> Iterator[None]:
-    """Let one process at a time import all tests where nothing is compiled yet: each would compile every module.
-
-    That takes twenty seconds of each, and rewriting the tests eight; what the first has compiled the next finds.
-    """
-    torch, tests = find_spec("torch"), Path(__file__).parent
-    new = torch is not None and torch.cached is not None and not Path(torch.cached).exists()
-    new = new or len(list(tests.rglob("test_*.pyc"))) < len(list(tests.rglob("test_*.py")))
-    with Path(__file__).open() as file:
-        if new:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
-        yield
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m: cases are chosen among what was asked for
@@ -99,8 +70,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A browser on a busy machine can lose a key or an event, and no wait in the test sees that; nothing else is.
     """
     items[:], left_out = choose_cases(items)
-    if _OTHERS is not None:
-        items[:] = _OTHERS.in_turn(items)
     config.hook.pytest_deselected(items=left_out)
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
@@ -114,8 +83,9 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which part of the long tests ran."""
+    """Say which part of the long tests ran, and what other processes said."""
     terminalreporter.write_line(described())
+    tell(terminalreporter)
 
 
 @pytest.fixture(scope="session", autouse=True)

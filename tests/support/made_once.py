@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import pytest
-from support.processes import shared
 
 T = TypeVar("T")
 
@@ -19,8 +18,7 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
     Nobody may change what lies in the folder.
     """
-    others = shared()
-    folder = factory.getbasetemp() if others is None else others.folder
+    folder = factory.getbasetemp()
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = folder / f"{name}.pickle"

@@ -1,8 +1,8 @@
-"""Tests in several processes at once: ``python -P tests/support/processes.py 2 -q -m "not slow"`` is pytest, twice.
+"""Tests in several processes at once: ``pytest --processes 2`` collects them once and forks.
 
-Each process collects all tests, begins at a place of its own and takes file after file, leaving those that another has
-taken. Nothing is sent from one to another: with pytest-xdist, whose workers report each test to a process that prints
-it, 1,500 short tests took 62 s of processor time, 47 in one process without it, and 54 to 58 in two like this.
+Each process begins at a place of its own and takes file after file, leaving those that another has taken. Nothing is
+sent from one to another: with pytest-xdist, whose workers report each test to a process that prints it, 1,500 short
+tests took 62 s of processor time, 47 in one process without it, and 54 to 58 in two that each collected them.
 """
 
 from __future__ import annotations
@@ -10,41 +10,53 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-PLACE = "CODEC_SUPERB_TEST_PROCESS"
-"""``1/2 FOLDER`` for the first of two processes and the folder that they share; not set where there is one process."""
+PROCESSES = pytest.StashKey["Processes"]()
 
 
-class Shared:
-    """What the processes of one run share: a folder, and which of them runs a file."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the number of processes."""
+    parser.addoption("--processes", type=int, default=1, metavar="N", help="run the tests in N processes")
 
-    def __init__(self, place: str) -> None:
-        number, folder = place.split(" ", 1)
-        self.index, self.count = (int(word) for word in number.split("/"))
-        self.folder = Path(folder)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the tests in several processes, where these are asked for and all tests were collected."""
+    config = session.config
+    if config.option.processes < 2 or config.option.collectonly or session.testsfailed:
+        return None
+    config.stash[PROCESSES] = Processes(config.option.processes, config._tmp_path_factory.getbasetemp())
+    config.stash[PROCESSES].run(session)
+    return True
+
+
+def tell(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the other processes printed."""
+    if processes := terminalreporter.config.stash.get(PROCESSES, None):
+        terminalreporter.write(processes.told())
+
+
+class Processes:
+    """The processes of one run: which of them runs a file, and what the forked ones said."""
+
+    def __init__(self, count: int, folder: Path) -> None:
+        self.count, self.folder = count, folder
+        self.number = 0
+        self._forked: dict[int, BinaryIO] = {}
         self._mine: dict[Path, bool] = {}
 
-    def in_turn(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
-        """Order tests by file, beginning where this process begins."""
-        files = list(dict.fromkeys(item.path for item in items))
-        first = len(files) * (self.index - 1) // self.count
-        turn = {path: place for place, path in enumerate(files[first:] + files[:first])}
-        return sorted(items, key=lambda item: turn[item.path])
-
-    def run(self, session: pytest.Session) -> bool:
-        """Run the tests whose files this process takes, as pytest's own loop runs all."""
-        if session.testsfailed:
-            raise session.Interrupted(f"{session.testsfailed} errors while tests were collected")
-        mine = (item for item in session.items if self.takes(item.path))
-        item = None if session.config.option.collectonly else next(mine, None)
+    def run(self, session: pytest.Session) -> None:
+        """Fork the others and run the tests whose files this process takes, as pytest's own loop runs all."""
+        self._fork(session.config)
+        mine = (item for item in self._in_turn(session.items) if self._takes(item.path))
+        item = next(mine, None)
         while item is not None:
             # what the next test does not share is torn down, so it must be known now
             following = next(mine, None)
@@ -54,52 +66,53 @@ class Shared:
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
             item = following
-        return True
+        for process in self._forked:
+            _, status = os.waitpid(process, 0)
+            session.testsfailed += status != 0
+        if self._forked and not session.testsfailed:
+            shutil.rmtree(self.folder)
 
-    def takes(self, path: Path) -> bool:
+    def told(self) -> str:
+        """Return what the forked processes printed."""
+        text = b""
+        for output in self._forked.values():
+            output.seek(0)
+            text += output.read()
+        return text.decode(errors="replace")
+
+    def _fork(self, config: pytest.Config) -> None:
+        """Fork: what a process prints from there on goes to a file, which the first prints at the end."""
+        sys.stdout.flush()
+        for number in range(1, self.count):
+            output = tempfile.TemporaryFile()  # noqa: SIM115 - it is read at the end
+            process = os.fork()
+            if process:
+                self._forked[process] = output
+                continue
+            self.number, self._forked = number, {}
+            capture = config.pluginmanager.getplugin("capturemanager")
+            capture.stop_global_capturing()
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            output.close()
+            capture.start_global_capturing()
+            capture.suspend_global_capture()
+            return
+
+    def _in_turn(self, items: Sequence[pytest.Item]) -> list[pytest.Item]:
+        """Order tests by file, beginning where this process begins."""
+        files = list(dict.fromkeys(item.path for item in items))
+        first = len(files) * self.number // self.count
+        turn = {path: place for place, path in enumerate(files[first:] + files[:first])}
+        return sorted(items, key=lambda item: turn[item.path])
+
+    def _takes(self, path: Path) -> bool:
         """Whether this process runs the tests of a file: the first that comes to it does."""
         if path not in self._mine:
-            name = self.folder / hashlib.sha256(str(path).encode()).hexdigest()
+            name = self.folder / f"{hashlib.sha256(str(path).encode()).hexdigest()}.taken"
             try:
                 name.touch(exist_ok=False)
                 self._mine[path] = True
             except FileExistsError:
                 self._mine[path] = False
         return self._mine[path]
-
-
-def shared() -> Shared | None:
-    """Return what this process shares with others; None where it is the only one."""
-    place = os.environ.get(PLACE)
-    return Shared(place) if place else None
-
-
-def main(count: int, arguments: Sequence[str]) -> int:
-    """Run the processes; print what the first says as it comes, and then what the others said."""
-    folder = tempfile.mkdtemp(prefix="tests-")
-    with ExitStack() as stack, suppress(KeyboardInterrupt):
-        outputs = [None, *(stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count))]
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-m", "pytest", f"--basetemp={folder}/process-{number}", *arguments],
-                env=os.environ | {PLACE: f"{number}/{count} {folder}"},
-                stdout=output,
-                stderr=output and subprocess.STDOUT,
-            )
-            for number, output in enumerate(outputs, start=1)
-        ]
-        code = max(process.wait() for process in started)
-        for output in outputs[1:]:
-            output.seek(0)
-            sys.stdout.flush()
-            shutil.copyfileobj(output, sys.stdout.buffer)
-        if code:
-            print(f"the folders of the tests are in {folder}")
-        else:
-            shutil.rmtree(folder)
-        return code
-    return 130
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -97,7 +97,7 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     assert _probed(runs, pool).pairs() == kept
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.slow
 def test_kills_at_any_moment_change_no_row(
     runs: Path, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
