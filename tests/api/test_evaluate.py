@@ -266,7 +266,7 @@ def test_a_typed_script_of_a_user_runs(clips: Path) -> None:
     assert result.codecs == ("halve",)
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_first_call_draws_nothing_and_a_killed_process_leaves_nothing(
     clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ run({arguments!r})
 """
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("module", "arguments"),
@@ -74,7 +74,7 @@ class TestPlacesThatCannotBeWritten:
         assert str(tmp_path / "page") in line
         assert {path.name for path in tmp_path.iterdir()} == {"runs", "page"}
 
-    @pytest.mark.sample(3, among="what is killed or has no room")
+    @pytest.mark.sample(2, among="what is killed or has no room")
     def test_a_full_disk_under_the_report(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """`report` onto a device that is always full ends in one line; the page that was there is kept."""
         run = write_run(tmp_path / "runs", draw_rows(1, 6), card=card("opus_16k")).path

@@ -205,7 +205,7 @@ prepare_manifest(Manifest.model_validate_json(sys.stdin.read()))
 """
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_killed_process_leaves_what_the_next_one_goes_on_with(tiny: Manifest, index: IndexServer, home: Path) -> None:
     """SIGKILL in the middle of a download: the next call resumes it and ends with the right clips."""
     half = len(index.files[_SDIST][1]) // 2
@@ -251,7 +251,7 @@ def test_without_a_network_one_line_says_what_is_missing_and_where_to_put_it(
     assert message.endswith(f"put them by hand into {packages_home()}")
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_ctrl_c_ends_at_once_although_a_server_does_not_answer(tiny: Manifest, index: IndexServer, home: Path) -> None:
     """A download that hangs does not keep the program alive."""
     index.stall_after |= {_SDIST: 10, _WHEEL: 10}

@@ -44,7 +44,7 @@ def _finished(run: Path) -> set[str]:
         return {name for name in names if (row := journal.last(name)) is not None and row.status == "ok"}
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(
     tmp_path: Path, order: dict[str, Any]
 ) -> None:
@@ -90,7 +90,7 @@ def _on_a_tiny_disk(place: Path, kept: Path, size: str, order: dict[str, Any]) -
     return subprocess.CompletedProcess(second.args, second.returncode, second.stdout, first.stderr + second.stderr)
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("size", ["32k", "100k"])
 def test_resynth_on_a_tiny_disk_goes_on_when_there_is_room(tmp_path: Path, order: dict[str, Any], size: str) -> None:

@@ -57,7 +57,7 @@ def _made(run: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path, undisturbed: Path) -> None:
     """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until there were ``KILLS``.
 
@@ -82,7 +82,7 @@ def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, cl
     assert kept > 0
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path) -> None:
     """The same for the clean run and the one beside it, whose noise is that of an undisturbed run."""
     moments, condition = random.Random(5), {"conditions": ["noise:white:10"]}
@@ -100,7 +100,7 @@ def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tm
         rounds += 1
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
     """The same for scoring: every value of every clip is the undisturbed run's."""
     moments = random.Random(3)
@@ -118,7 +118,7 @@ def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undi
     assert {value["status"] for row in expected[0] for value in row["metrics"].values()} == {"ok"}
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path) -> None:
     """An interrupt in the middle of a clip that takes 30 s ends parent and workers at once; what was done is kept."""
     clips = speech_folder(tmp_path / "clips", 4)

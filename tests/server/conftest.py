@@ -24,12 +24,14 @@ BACKENDS = ("sqlite", "postgresql")
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In short a test runs on one kind of database, half of them on each; what touches the database itself on both."""
+    """In short a test runs on one kind of database, 130 on PostgreSQL; what touches the database itself on both."""
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         for name, value in parameters.items():
             if isinstance(value, str) and value in BACKENDS and "tests/server/database/" not in item.nodeid:
                 item.add_marker(pytest.mark.sample(1, over=name))
+                if value == "postgresql":  # a test takes twice as long there
+                    item.add_marker(pytest.mark.sample(130, among="the service on PostgreSQL"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,6 +19,8 @@ from typing import BinaryIO
 import pytest
 
 PROCESSES = pytest.StashKey["Processes"]()
+FORKED: dict[int, BinaryIO] = {}
+"""The processes that this one has forked, and the files of what they print."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,7 +51,6 @@ class Processes:
     def __init__(self, count: int, folder: Path) -> None:
         self.count, self.folder = count, folder
         self.number = 0
-        self._forked: dict[int, BinaryIO] = {}
         self._mine: dict[Path, bool] = {}
 
     def run(self, session: pytest.Session) -> None:
@@ -66,16 +67,16 @@ class Processes:
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
             item = following
-        for process in self._forked:
+        for process in FORKED:
             _, status = os.waitpid(process, 0)
             session.testsfailed += status != 0
-        if self._forked and not session.testsfailed:
+        if FORKED and not session.testsfailed:
             shutil.rmtree(self.folder)
 
     def told(self) -> str:
         """Return what the forked processes printed."""
         text = b""
-        for output in self._forked.values():
+        for output in FORKED.values():
             output.seek(0)
             text += output.read()
         return text.decode(errors="replace")
@@ -87,9 +88,10 @@ class Processes:
             output = tempfile.TemporaryFile()  # noqa: SIM115 - it is read at the end
             process = os.fork()
             if process:
-                self._forked[process] = output
+                FORKED[process] = output
                 continue
-            self.number, self._forked = number, {}
+            self.number = number
+            FORKED.clear()
             capture = config.pluginmanager.getplugin("capturemanager")
             capture.stop_global_capturing()
             os.dup2(output.fileno(), 1)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.processes import FORKED
 
-_OWN = os.getpid()
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FOLDER = Path(os.environ.get("PROCESSOR_TIME", "processor_time"))
 
@@ -27,11 +27,11 @@ def spent() -> float:
 
 
 def _below() -> Iterator[int]:
-    """Name the processes below this one."""
-    parents = [_OWN]
+    """Name the processes below this one, but not the others that run tests."""
+    parents = [os.getpid()]
     while parents:
         for children in Path(f"/proc/{parents.pop()}/task").glob("*/children"):
-            found = [int(word) for word in _read(children).split()]
+            found = [pid for word in _read(children).split() if (pid := int(word)) not in FORKED]
             parents += found
             yield from found
 
@@ -51,7 +51,7 @@ def _read(path: Path) -> str:
 
 def _write(name: str, seconds: float) -> None:
     _FOLDER.mkdir(parents=True, exist_ok=True)
-    with (_FOLDER / f"{_OWN}.jsonl").open("a") as file:
+    with (_FOLDER / f"{os.getpid()}.jsonl").open("a") as file:
         file.write(json.dumps({"test": name, "seconds": round(seconds, 3)}) + "\n")
 
 

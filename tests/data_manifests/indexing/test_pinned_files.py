@@ -132,7 +132,7 @@ prepare_manifest(Manifest.model_validate_json(sys.stdin.read()))
 """
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_killed_process_leaves_what_the_next_one_goes_on_with(dogs: Manifest, index: IndexServer, home: Path) -> None:
     """SIGKILL in the middle of a download: the next call resumes it."""
     assert isinstance(dogs.source, FilesSource)

@@ -337,7 +337,7 @@ index("svq_en_us", sys.argv[1], lambda update: print(update.stage, update.done, 
 """
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 @pytest.mark.parametrize("stage", ["cut 2", "check 4"])
 def test_a_killed_indexing_leaves_what_the_next_one_goes_on_with(tmp_path: Path, home: Path, stage: str) -> None:
     """SIGKILL while audio is stored and while it is hashed: no dataset, or the whole one, and no leftovers after."""

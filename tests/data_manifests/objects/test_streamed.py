@@ -191,7 +191,7 @@ def test_what_cannot_be_streamed_says_what_to_do(
 _INDEX = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys.argv[1:]))"
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_listing_that_is_killed_goes_on_with_the_next_shard(
     s3: S3, tmp_path: Path, manifest: Callable[[str, str], Manifest]
 ) -> None:
@@ -269,7 +269,7 @@ def _hashed(folder: Path) -> int:
     return sum(len(json.loads(path.read_bytes())) for path in folder.glob("[0-9a-f]*.json"))
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_folder_whose_hashing_was_killed_is_not_read_again(s3: S3, tmp_path: Path) -> None:
     """After SIGKILL at the seventh of eight objects, those that were hashed before are not asked for again."""
     for number in range(8):

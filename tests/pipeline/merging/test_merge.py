@@ -328,7 +328,7 @@ def test_answers_that_the_merging_machine_does_not_have_are_asked_for(
     assert RunFolder(runs / "plain" / "data").info().probes["dnsmos"].backend == "levels"
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_shards_and_their_merge_may_be_killed_at_any_moment(tmp_path: Path, pool: Executor) -> None:
     """A task that is killed and started again, and a merge that is, end with the run of one machine."""
     data = speech_folder(tmp_path / "data", 12)

@@ -178,7 +178,7 @@ def test_a_resynthesis_that_came_out_otherwise_is_predicted_anew(stages: Stages,
     assert stages.state() == whole
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_stage_killed_at_any_moment_ends_with_the_same_rows(
     data: Path, tmp_path: Path, pool: Executor, monkeypatch: pytest.MonkeyPatch, whole: dict[str, Any]
 ) -> None:

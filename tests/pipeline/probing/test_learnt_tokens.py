@@ -66,7 +66,7 @@ def _probed(runs: Path, pool: Executor) -> RunFolder:
     return RunFolder(runs / "slow_levels" / "data")
 
 
-@pytest.mark.sample(1, among="figures from what is kept of clips")
+@pytest.mark.slow
 def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> None:
     """Rows and counts pass the checks of submissions; clips of the training are left out, no speaker is in both."""
     run = _probed(runs, pool)

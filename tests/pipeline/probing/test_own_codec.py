@@ -85,7 +85,7 @@ def tokens(runs: Path, pool: Executor) -> RunFolder:
     return RunFolder(runs / "slow_levels" / "data")
 
 
-@pytest.mark.sample(1, among="figures from what is kept of clips")
+@pytest.mark.sample(2, among="models at a run")
 def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> None:
     """Rows and counts pass the checks of submissions, and give every figure with what is known of the codec.
 
@@ -120,7 +120,7 @@ def test_figures_come_from_what_is_kept_of_clips(runs: Path, pool: Executor) -> 
     assert contents(run.path) == before
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_kills_at_any_moment_change_no_row(
     runs: Path, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,7 +125,7 @@ def test_a_changed_collection_invalidates_itself_alone(folder: Path, home: Path)
     assert embedded(home)[before:] == [": one", ": three"]
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_killed_at_any_moment_it_goes_on_with_the_same_rows(folder: Path, home: Path) -> None:
     """Blocks that were finished are not made again, and nothing is left over."""
     order = {

@@ -260,7 +260,7 @@ def _same_within_rounding(run: Path, other: Path) -> None:
             np.testing.assert_allclose(mine, its, atol=1e-4)
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_killed_run_goes_on_in_batches(tmp_path: Path) -> None:
     """Killed at random moments it ends with the rows of an undisturbed one, and keeps what was finished."""
     clips = speech_folder(tmp_path / "clips", 40)

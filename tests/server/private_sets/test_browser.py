@@ -16,7 +16,7 @@ from codec_superb.server.settings import Settings
 GAPS = {"opus_16k": 0.02, "mp3_64k": 0.03, "lc3_32k": 0.025, "speex_8k": 0.035, "codec2_1200": -0.03, "fitted_1": 0.2}
 
 
-@pytest.mark.sample(1, among="barriers of all pages")
+@pytest.mark.sample(1, among="pages without barriers")
 def test_pages_have_no_barriers(browser: Browser, tmp_path: Path) -> None:
     """No serious fault of axe-core, no sideways scrolling, and the mark is read."""
     settings = Settings(database=f"sqlite:///{tmp_path / 'board.sqlite'}", storage=tmp_path, secret_key="x" * 40)

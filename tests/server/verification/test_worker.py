@@ -138,7 +138,7 @@ def test_a_hold_outlasts_the_worker_that_was_at_it(
             enqueue(session, identity, "verify", clips=0)
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
     """SIGKILL while it works: after its silence another process takes the job over and ends it."""
     identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))

@@ -56,7 +56,7 @@ def send_by_chooser(page: Page, file: Path, token: str = "") -> None:
 class TestUploading:
     """The page ``/submit``."""
 
-    @pytest.mark.sample(1, among="uploading for real")
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_a_chosen_file_is_on_the_board_at_once(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """The page says what became of it and leads to it; the next look at the leaderboard shows it."""
         file = tour.files.named("chosen_3200", tmp_path)
@@ -69,7 +69,7 @@ class TestUploading:
             page.goto("/?search=chosen")
             expect(page.locator(BOARD)).to_have_count(1)
 
-    @pytest.mark.sample(1, among="uploading for real")
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_a_dropped_file_is_taken_too(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Dropped on the field it stands in the form; sent twice it is recognised."""
         file = tour.files.named("dropped_3200", tmp_path)
@@ -87,7 +87,7 @@ class TestUploading:
             page.get_by_role("link", name="See the submission").click()
             expect(page.get_by_role("heading", level=1)).to_have_text("Dropped 3200, version 1")
 
-    @pytest.mark.sample(1, among="uploading for real")
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_a_refusal_is_read_in_words(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """The place, both numbers, and what to do; nothing of it on the board."""
         with tour.visit(browser, expected="status of 422") as page:

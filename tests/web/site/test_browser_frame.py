@@ -11,7 +11,7 @@ PHONE, DESK = 390, 1280
 SWITCH = "[data-theme-switch]"
 
 
-@pytest.mark.sample(1, among="the frame of all pages")
+@pytest.mark.sample(1, among="pages fit")
 def test_the_choice_of_colours_lasts(browser: Browser, site: str) -> None:
     """The switch overrules the system, on every page and after a reload, and the chart follows."""
     with visitor(browser, site, scheme="light") as page:
@@ -42,7 +42,7 @@ def test_the_system_decides_until_somebody_does(browser: Browser, site: str) -> 
         assert page.evaluate(paper) != dark
 
 
-@pytest.mark.sample(1, among="the frame of all pages")
+@pytest.mark.sample(1, among="pages fit")
 def test_everything_is_reached_by_the_keyboard(browser: Browser, site: str) -> None:
     """Tab finds the skip link first; fields, headings and rows follow, and what has the focus shows it."""
     with visitor(browser, site) as page:
@@ -74,7 +74,7 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, site: str) -> N
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("pause", [0, 200, 500])
-@pytest.mark.sample(1, among="the frame of all pages")
+@pytest.mark.sample(1, among="pages fit")
 def test_letters_choose_from_a_list_however_slowly_they_come(browser: Browser, site: str, pause: int) -> None:
     """The content is exchanged between the letters of PESQ, and E, S and Q still belong to the P before them."""
     with visitor(browser, site) as page:
@@ -122,7 +122,7 @@ def test_nothing_moves_while_the_page_comes(browser: Browser, site: str) -> None
         assert moved < 0.05
 
 
-@pytest.mark.sample(1, among="the frame of all pages")
+@pytest.mark.sample(1, among="pages fit")
 def test_on_paper_the_page_is_light_and_whole(browser: Browser, site: str) -> None:
     """Printing leaves what can be pressed away, and shows the whole table in light colours."""
     with visitor(browser, site, scheme="dark") as page:

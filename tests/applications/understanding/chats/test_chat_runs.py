@@ -167,7 +167,7 @@ def said(asked: Asked) -> str:
     return "yes" if reference == answered else "no"
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_a_budget_ends_a_run_that_goes_on(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> None:
     """The reason is told, a second command with more finishes it, and each request was sent once."""
     server, backend = chat
@@ -183,7 +183,7 @@ def test_a_budget_ends_a_run_that_goes_on(plain: Path, tmp_path: Path, chat: tup
     assert len(server.asked) == CLIPS * SIDES
 
 
-@pytest.mark.sample(3, among="what is killed or has no room")
+@pytest.mark.sample(2, among="what is killed or has no room")
 def test_kills_and_faults_change_no_row(plain: Path, tmp_path: Path, chat: tuple[ModelServer, str]) -> None:
     """Killed again and again over a server that fails in every way: the rows of an undisturbed run, asked once each.
 
