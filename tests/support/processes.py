@@ -75,11 +75,12 @@ class Processes:
 
     def told(self) -> str:
         """Return what the forked processes printed."""
-        text = b""
+        text = ""
         for output in FORKED.values():
             output.seek(0)
-            text += output.read()
-        return text.decode(errors="replace")
+            text += output.read().decode(errors="replace")
+            output.close()
+        return text
 
     def _fork(self, config: pytest.Config) -> None:
         """Fork: what a process prints from there on goes to a file, which the first prints at the end."""

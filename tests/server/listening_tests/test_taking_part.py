@@ -87,7 +87,7 @@ def test_places_are_drawn(client: TestClient, database: Database) -> None:
                 if label != "Reference" and np.array_equal(its, sounds["Reference"])
             )
         ] += 1
-    assert len(places) >= 3
+    assert len(places) > 1  # of six places: by chance one of 300,000 runs has the same eight times
 
 
 @pytest.mark.sample(4, among="taking part in a listening test")
