@@ -38,7 +38,7 @@ def test_each_file_runs_once_and_a_failure_of_either_is_told(tmp_path: Path) -> 
         (tmp_path / f"test_{number}.py").write_text(MODULE.format(log=str(log), fails=number in (0, 5)))
     path = str(Path(processes.__file__).parents[1])
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", ".", "--processes", "2", "-q", "."]
-    environment = {"PYTHONPATH": path, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PYTHONPATH": path, "HOME": str(tmp_path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     ended = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
     ran = [line.split() for line in log.read_text().splitlines()]
     assert sorted((name, number) for name, number, _ in ran) == [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -56,6 +57,20 @@ class Processes:
     def run(self, session: pytest.Session) -> None:
         """Fork the others and run the tests whose files this process takes, as pytest's own loop runs all."""
         self._fork(session.config)
+        try:
+            self._run(session)
+        except BaseException:
+            for process in FORKED:
+                os.kill(process, signal.SIGINT)
+            raise
+        finally:
+            for process in FORKED:
+                _, status = os.waitpid(process, 0)
+                session.testsfailed += status != 0
+        if FORKED and not session.testsfailed:
+            shutil.rmtree(self.folder)
+
+    def _run(self, session: pytest.Session) -> None:
         mine = (item for item in self._in_turn(session.items) if self._takes(item.path))
         item = next(mine, None)
         while item is not None:
@@ -67,11 +82,6 @@ class Processes:
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
             item = following
-        for process in FORKED:
-            _, status = os.waitpid(process, 0)
-            session.testsfailed += status != 0
-        if FORKED and not session.testsfailed:
-            shutil.rmtree(self.folder)
 
     def told(self) -> str:
         """Return what the forked processes printed."""
