@@ -25,7 +25,7 @@ from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
-from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
+from codec_superb.server.names.claims import check_names, check_shown_names, claim_codec, claim_public_names
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
@@ -226,7 +226,7 @@ def store(
     if public:
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
-            check_dataset_names(session, accepted.submission)
+            check_shown_names(session, accepted.submission)
     expect_own_vault(settings, database)
     new = not vault_of(settings).has(upload.sha256)
     try:
