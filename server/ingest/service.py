@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from codec_superb.server.database.faults import DATABASE_ERRORS, is_full
 from codec_superb.server.database.models import Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
@@ -233,9 +234,11 @@ def store(
         made = _recorded(database, settings, upload, checked, caller, public=public, also=also)
     except Unavailable:  # it comes again, from its sender or from the queue
         raise
-    except ServerError:  # what was to be recorded was rolled back; of another error that is not known
-        if new:  # not even to be set aside: nobody has accepted it
-            remove_new(settings, database, upload.sha256)
+    except (ServerError, *DATABASE_ERRORS) as error:
+        # what was to be recorded was rolled back; of other errors of a database that is not known
+        if new and (isinstance(error, ServerError) or is_full(error)):
+            with suppress(*DATABASE_ERRORS):
+                remove_new(settings, database, upload.sha256)  # not even to be set aside: nobody has accepted it
         raise
     with suppress(Unavailable):  # the next start does it
         for sha256 in (upload.sha256, *(part.sha256 for part in accepted.submission.parts)):
