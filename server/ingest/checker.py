@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, suppress
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from cachetools import TTLCache
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
@@ -40,6 +42,8 @@ MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check, on PostgreSQL for each place; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that one check may take."""
+REFUSALS, REFUSED_FOR = 100, 600.0
+"""Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
 """Seconds the fork server may take to import everything on a busy machine."""
 _MARGIN = 5.0
@@ -71,6 +75,7 @@ class Checker:
             busy=lambda: busy(f"{settings.check_workers} that"),
         )  # fmt: skip
         self._lock = threading.Lock()
+        self._refused: TTLCache[Hashable, tuple[str, list[dict[str, Any]]]] = TTLCache(REFUSALS, REFUSED_FOR)
         self._closed = False
         self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings) if settings.check_workers else None
         _LOG.info("checks of submissions", confined_by=str(offered()))
@@ -83,6 +88,24 @@ class Checker:
     def slot(self, who: str) -> AbstractAsyncContextManager[None]:
         """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
         return self._turns.turn(who)
+
+    @contextmanager
+    def remembering(self, key: Hashable) -> Iterator[None]:
+        """Raise at once what a check of ``key`` raised within :data:`REFUSED_FOR`, and remember what the block raises.
+
+        A file of kilobytes that names stored parts costs minutes of checking each time that it comes.
+        """
+        with self._lock:
+            told = self._refused.get(key)
+        if told is not None:
+            detail, problems = told
+            raise Refused(detail, problems=problems)
+        try:
+            yield
+        except Refused as error:
+            with self._lock:
+                self._refused[key] = error.detail, error.problems
+            raise
 
     def check(
         self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True,

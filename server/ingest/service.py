@@ -205,10 +205,12 @@ def check(
     """
     with database.transaction() as session:
         states = packed_states(session)
-    checked = checker.check(upload.file, states, public=public)
-    if named := checked.outcome.parts:
-        with checked, parts.opened(database, settings, named, caller) as files:
-            checked = checker.check(upload.file, states, public=public, parts=files)
+    known = frozenset((name, state) for name, (state, _) in states.items())
+    with checker.remembering((upload.sha256, public, known)):
+        checked = checker.check(upload.file, states, public=public)
+        if named := checked.outcome.parts:
+            with checked, parts.opened(database, settings, named, caller) as files:
+                checked = checker.check(upload.file, states, public=public, parts=files)
     return checked
 
 
