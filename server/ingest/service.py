@@ -26,7 +26,14 @@ from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
-from codec_superb.server.names.claims import check_names, check_shown_names, claim_codec, claim_public_names
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names.claims import (
+    check_names,
+    check_shown_names,
+    claim_codec,
+    claim_public_names,
+    replaced_by,
+)
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
@@ -334,6 +341,8 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
     session.flush()
     found = warnings_for(session, submission.id)
     submission.warnings = list(found)
+    for partial in () if caller.anonymous else replaced_by(session, submission):
+        decide(session, partial.id, "reject", f"version {submission.version} is complete", actor=caller.name)
     if caller.anonymous:
         submission.status = "pending"
     elif public and holds(found):

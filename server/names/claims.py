@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Row, Select, and_, exists, or_, select
@@ -180,8 +180,9 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
         return
     name = submission.account.name
     own = (Submission.account_id == submission.account_id, Submission.id != submission.id)
+    replaced = [each.id for each in replaced_by(session, submission)]
     waiting = select(Submission.version).where(
-        *own, Submission.codec_id == submission.codec_id, Submission.status == "held"
+        *own, Submission.codec_id == submission.codec_id, Submission.status == "held", Submission.id.not_in(replaced)
     )
     if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
         yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
@@ -193,6 +194,22 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
+
+
+def replaced_by(session: Session, submission: Submission) -> Sequence[Submission]:
+    """Return partial results of the same account and codec that are held, and that complete ones make needless.
+
+    What a moderator held, or a verification, stays: it is not for the sender to take back.
+    """
+    if submission.account_id is None or not submission.complete:
+        return ()
+    partial = select(Submission).where(
+        Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id,
+        Submission.id != submission.id, Submission.status == "held", Submission.decided_by.is_(None),
+        ~Submission.complete, Submission.ok <= submission.ok,
+        Submission.condition == submission.condition, Submission.custom == submission.custom,
+    )  # fmt: skip
+    return session.scalars(partial.order_by(Submission.version)).all()
 
 
 def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
