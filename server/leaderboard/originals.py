@@ -25,15 +25,15 @@ WORDS = (
 """Why such a one has no rank."""
 
 
-def other_originals(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
-    """Find those of ``fit`` that differ from what verified ones, or else :data:`AGREEING` accounts or more, found.
+def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
+    """Find those of ``same``, whom one model answered, that say something else than those that agree.
 
-    Each account has one vote, by its first codec; without so many that agree nobody is found.
+    Verified ones decide, else :data:`AGREEING` accounts or more, each by its first codec; fewer exclude nobody.
     """
     rows: dict[int, ApplicationAggregate] = {}
     votes: dict[str, ApplicationAggregate] = {}
     verified: dict[str, ApplicationAggregate] = {}
-    for position in np.flatnonzero(fit).tolist():
+    for position in np.flatnonzero(same).tolist():
         entry = frame.entries[position]
         row = entry.application(key, frame.category, frame.dataset)
         if row is not None:

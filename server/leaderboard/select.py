@@ -94,12 +94,15 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     combination = -1
     datasets: tuple[str, ...] = ()
     apart = np.zeros(len(frame), np.bool_)
-    fit = counted & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
+    whole = (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
+    fit = counted & whole
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = _most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
         fit &= ~_fails_more(frame, fit, state.metric)
-        apart = other_originals(frame, fit, state.metric)
+        # whatever the filters leave: a forged one is not to be alone among few
+        same = frame.flags("counted") & whole & (frame.combinations(state.metric).numbers == combination)
+        apart = other_originals(frame, same, state.metric)
         fit &= ~apart
     elif basis == "intervals":
         combination, datasets = _most_common(frame, counted, state.metric)

@@ -211,7 +211,7 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, boo
     usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
-        yield text, _decide(agreeing)
+        yield text, _are_enough(agreeing)
         return
     votes = [vote for vote in votes if vote.figure["n"] == own["n"] and not vote.figure["failed"]]
     if own["failed"] or not votes:
@@ -221,14 +221,14 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, boo
         said, agreeing = _usual(mine, votes, [vote.figure["totals"].get(unit) for vote in votes])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
-            yield text, _decide(agreeing)
+            yield text, _are_enough(agreeing)
     ceiling = own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is not None and 2 * sum(is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
         middle = sorted(vote.figure["reference"]["value"] for vote in votes)[(len(votes) - 1) // 2]
         agreeing = [vote for vote in votes if is_near(middle, vote.figure["reference"])]
         told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
-        yield f"{own['figure']}: {told} {_whose(agreeing)}", _decide(agreeing)
+        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing)
 
 
 def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:
@@ -238,7 +238,7 @@ def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any
     return usual, [vote for vote, value in zip(votes, values, strict=True) if value == usual]
 
 
-def _decide(agreeing: Sequence[_Vote]) -> bool:
+def _are_enough(agreeing: Sequence[_Vote]) -> bool:
     return len(agreeing) >= AGREEING or any(vote.confirmed for vote in agreeing)
 
 
