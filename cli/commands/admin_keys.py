@@ -28,13 +28,13 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Make a key for `verify --key` and believe it; of one made elsewhere `admin key add` takes the public half."""
-    with server_transaction(database, storage, write=True) as session:
-        from codec_superb.pipeline.verification.keys import create_key
-        from codec_superb.server.people.tokens import check_name
+    from codec_superb.pipeline.verification.keys import new_key
+
+    # the outer one: a row that is not committed leaves no file
+    with new_key(out) as public, server_transaction(database, storage, write=True) as session:
         from codec_superb.server.verification.keys import add
 
-        check_name(name)
-        made = _data(add(session, name, create_key(out), actor=ACTOR))
+        made = _data(add(session, name, public, actor=ACTOR))
     if as_json:
         print_json(made | {"file": str(out)})
         return

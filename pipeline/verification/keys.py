@@ -11,6 +11,8 @@ import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
@@ -34,23 +36,42 @@ class KeyFault(PipelineError):
 def create_key(file: Path) -> str:
     """Make a private key in a new file that only its owner can read; return the public key.
 
-    Raises KeyFault where the file exists: a key is never overwritten.
+    Raises KeyFault where the file exists, since a key is never overwritten, and where it cannot be written.
     """
     key = _ed25519().Ed25519PrivateKey.generate()
+    try:
+        _write_new(file, _pem(key))
+    except FileExistsError as error:
+        raise KeyFault(f"{file}: there is a file already: a key is never overwritten, name another one") from error
+    except OSError as error:
+        raise KeyFault(f"{file}: cannot be written: {error.strerror or error}; name another place") from error
+    return public_key_of(key)
+
+
+@contextmanager
+def new_key(file: Path) -> Iterator[str]:
+    """Make a key as :func:`create_key` for as long as the block goes well: where it raises, the file is gone."""
+    public = create_key(file)
+    try:
+        yield public
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _write_new(file: Path, data: bytes) -> None:
+    """Write a file that is not there, whole or not at all, for its owner alone. Raises FileExistsError, OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=".key-", dir=file.parent)  # with mode 0600
     try:
         with os.fdopen(descriptor, "wb") as out:
-            out.write(_pem(key))
+            out.write(data)
             out.flush()
             os.fsync(out.fileno())
         # link(2) fails where the target exists, and the file is whole when it gets its name
         file.hardlink_to(name)
-    except FileExistsError as error:
-        raise KeyFault(f"{file}: there is a file already: a key is never overwritten, name another one") from error
     finally:
         Path(name).unlink()
-    return public_key_of(key)
 
 
 def load_key(file: Path) -> Ed25519PrivateKey:

@@ -13,6 +13,7 @@ DISK_FULL, READ_ONLY, NOT_ALLOWED = "53100", "25006", "42501"
 _WORDS = {
     DISK_FULL: "the database's disk is full, so that it can store nothing",
     READ_ONLY: "the database takes no changes right now (it is read-only)",
+    NOT_ALLOWED: "the database's user lacks a right, which its maintainers have to grant",
 }
 UNKNOWN = "what was sent may have been stored, or not: look, or send it again; the same file is not stored twice"
 """What is true of a change whose answer never came: the commit may have been the last that the database did."""
@@ -28,12 +29,21 @@ def words_of(error: BaseException) -> str:
     return _WORDS.get(state_of(error), "the database does not answer right now")
 
 
-def tell_read_only(engine: Engine) -> None:
-    """Have an engine raise OperationalError where the database takes no changes: psycopg has an InternalError."""
+def is_full(error: BaseException) -> bool:
+    """Whether a transaction was rolled back because the database's disk has no room."""
+    name = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
+    return state_of(error) == DISK_FULL or name == "SQLITE_FULL"
+
+
+def tell_what_is_no_fault(engine: Engine) -> None:
+    """Have an engine raise OperationalError where the database takes no changes, or not this user's.
+
+    psycopg has an InternalError for the first, and a ProgrammingError for the second.
+    """
     event.listen(engine, "handle_error", _as_operational)
 
 
 def _as_operational(context: ExceptionContext) -> None:
     original = context.original_exception
-    if getattr(original, "sqlstate", None) == READ_ONLY:
+    if getattr(original, "sqlstate", None) in {READ_ONLY, NOT_ALLOWED}:
         raise OperationalError(context.statement, None, original, hide_parameters=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, String
+from sqlalchemy import BigInteger, ForeignKey, String, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from codec_superb.server.database.base import Base, now
@@ -33,3 +33,5 @@ class StagedPart(Base):
     sha256: Mapped[str] = mapped_column(String(64), primary_key=True, index=True)
     size: Mapped[int] = mapped_column(BigInteger)
     received: Mapped[datetime] = mapped_column(default=now, index=True)
+    here: Mapped[bool] = mapped_column(default=False, server_default=true())
+    """Whether the file is in its place, as far as this service knows: the row is made first."""

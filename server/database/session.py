@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Engine, create_engine, event, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
-from codec_superb.server.database.faults import tell_read_only
+from codec_superb.server.database.faults import tell_what_is_no_fault
 from codec_superb.server.database.models import BoardChange, Revision
 from codec_superb.server.errors import Unavailable
 
@@ -68,7 +68,7 @@ def make_engine(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Eng
         url, pool_pre_ping=True, pool_size=pool_size, max_overflow=max_overflow, hide_parameters=True,
         connect_args={"connect_timeout": 5},
     )  # fmt: skip
-    tell_read_only(engine)
+    tell_what_is_no_fault(engine)
     return engine
 
 

@@ -1,10 +1,13 @@
-"""Turns for costly computations: one at a time, and few that wait."""
+"""Turns for costly computations: few at a time, and few that wait, in threads or, with fair shares, without."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from threading import Lock
 from typing import TypeVar
+
+import anyio
 
 from codec_superb.server.errors import Unavailable
 
@@ -35,3 +38,39 @@ class Turns:
     def full(self) -> bool:
         """Whether nobody else may wait."""
         return self._places == 0
+
+
+class FairTurns:
+    """Turns of requests of the event loop, which wait without a thread, those of one sender behind each other.
+
+    So a sender with many leaves a place to the others, or, where there is only one, every second turn.
+    """
+
+    def __init__(self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable]) -> None:
+        """At most ``places`` at once, and ``senders`` waiting, for ``patience`` seconds; the rest is told ``busy``."""
+        self._places = anyio.Semaphore(places)
+        self._each, self._senders = max(1, places - 1), senders
+        self._patience, self._busy = patience, busy
+        self._of: dict[str, anyio.Semaphore] = {}
+
+    @asynccontextmanager
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
+        if self._places.statistics().tasks_waiting >= self._senders:
+            raise self._busy()
+        own = self._of.setdefault(who, anyio.Semaphore(self._each))
+        async with AsyncExitStack() as held:
+            try:
+                with anyio.fail_after(self._patience):
+                    for of in (own, self._places):
+                        await of.acquire()
+                        held.callback(of.release)
+            except TimeoutError:
+                raise self._busy() from None
+            finally:
+                self._forget_others(who)
+            yield
+
+    def _forget_others(self, who: str) -> None:
+        """Keep the turns of senders that wait or have a place."""
+        self._of = {name: turn for name, turn in self._of.items() if name == who or turn.value < self._each}

@@ -11,15 +11,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-import anyio
+from cachetools import TTLCache
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
+from codec_superb.server.http.turns import FairTurns
 from codec_superb.server.ingest.fork_server import MOST_PARTS, NO_ROOM, OUR_FAULT, OUT_OF_MEMORY, seconds_for
 from codec_superb.server.ingest.outcome import (
     BLOCK_LIMIT,
@@ -41,6 +42,8 @@ MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check, on PostgreSQL for each place; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that one check may take."""
+REFUSALS, REFUSED_FOR = 100, 600.0
+"""Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
 """Seconds the fork server may take to import everything on a busy machine."""
 _MARGIN = 5.0
@@ -67,9 +70,12 @@ class Checker:
     def __init__(self, settings: Settings) -> None:
         """Start the fork server, which gets ready while the service begins to answer."""
         self._settings = settings
-        self._slots = anyio.Semaphore(settings.check_workers)
-        self._turns: dict[str, anyio.Semaphore] = {}
+        self._turns = FairTurns(
+            settings.check_workers, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S + settings.check_seconds,
+            busy=lambda: busy(f"{settings.check_workers} that"),
+        )  # fmt: skip
         self._lock = threading.Lock()
+        self._refused: TTLCache[Hashable, tuple[str, list[dict[str, Any]]]] = TTLCache(REFUSALS, REFUSED_FOR)
         self._closed = False
         self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings) if settings.check_workers else None
         _LOG.info("checks of submissions", confined_by=str(offered()))
@@ -79,33 +85,27 @@ class Checker:
         """Process id of the fork server, which is also that of its process group; None when there is none."""
         return None if self._fork_server is None else self._fork_server.pid
 
-    @asynccontextmanager
-    async def slot(self, who: str) -> AsyncIterator[None]:
-        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long.
+    def slot(self, who: str) -> AbstractAsyncContextManager[None]:
+        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
+        return self._turns.turn(who)
 
-        A sender's files wait for each other in front of the queue, so that one with many leaves a worker to the others,
-        or, where there is only one, every second turn.
+    @contextmanager
+    def remembering(self, key: Hashable) -> Iterator[None]:
+        """Raise at once what a check of ``key`` raised within :data:`REFUSED_FOR`, and remember what the block raises.
+
+        A file of kilobytes that names stored parts costs minutes of checking each time that it comes.
         """
-        all_busy = busy(f"{self._settings.check_workers} that")
-        if self._slots.statistics().tasks_waiting >= MAX_WAITING_UPLOADS:
-            raise all_busy
-        turn = self._turns.setdefault(who, anyio.Semaphore(max(1, self._settings.check_workers - 1)))
-        async with AsyncExitStack() as held:
-            try:
-                with anyio.fail_after(SLOT_TIMEOUT_S + self._settings.check_seconds):
-                    for of in (turn, self._slots):
-                        await of.acquire()
-                        held.callback(of.release)
-            except TimeoutError:
-                raise all_busy from None
-            finally:
-                self._forget_others(who)
+        with self._lock:
+            told = self._refused.get(key)
+        if told is not None:
+            detail, problems = told
+            raise Refused(detail, problems=problems)
+        try:
             yield
-
-    def _forget_others(self, who: str) -> None:
-        """Keep the turns of senders whose files wait or are checked."""
-        whole = max(1, self._settings.check_workers - 1)
-        self._turns = {name: turn for name, turn in self._turns.items() if name == who or turn.value < whole}
+        except Refused as error:
+            with self._lock:
+                self._refused[key] = error.detail, error.problems
+            raise
 
     def check(
         self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True,

@@ -6,11 +6,11 @@ bounded by its rows, and the removal of orphans takes files without one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, Update, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.schema import Part
@@ -31,15 +31,13 @@ from codec_superb.server.storage.submission_files import (
     remove_orphans,
     submission_path,
 )
-from codec_superb.server.storage.vault import vault_of
 
 
 def staged(database: Database, settings: Settings, caller: Identity) -> StagedFiles:
     """List what an account has staged and this service has, and the bytes that it may send beside it."""
     with database.transaction() as session:
         rows = session.scalars(_of(caller).order_by(StagedPart.received, StagedPart.sha256)).all()
-    vault = vault_of(settings)
-    files = [_file(row) for row in rows if vault.has(row.sha256)]
+    files = [_file(row) for row in rows if row.here]
     return StagedFiles(parts=files, bytes_left=max(0, settings.staged_limit - sum(row.size for row in rows)))
 
 
@@ -73,6 +71,8 @@ def stage(database: Database, settings: Settings, upload: Upload, caller: Identi
             row.received = now()
             told = _file(row)
         move_in(settings, upload.path, upload.sha256)
+        with database.transaction(write=True) as session:
+            session.execute(_of_these(caller, [upload.sha256]).values(here=True))
     return told, new
 
 
@@ -107,6 +107,8 @@ def opened(
     places = {sha256: submission_path(settings, sha256) for sha256 in known}
     here = {sha256 for sha256, place in places.items() if place.exists()}
     if lacking := [number for number, part in enumerate(parts, start=1) if part.sha256 not in here]:
+        with database.transaction(write=True) as session:  # so that who asks which parts wait sends them again
+            session.execute(_of_these(caller, known - here).values(here=False))
         named = ", ".join(map(str, lacking[:10])) + (f" and {len(lacking) - 10} more" if len(lacking) > 10 else "")  # noqa: PLR2004
         raise Conflict(
             f"expected the {len(parts)} parts of this submission before the file that describes them, part {named} is "
@@ -142,6 +144,10 @@ def _known(session: Session, parts: Sequence[Part], caller: Identity) -> set[str
 
 def _of(caller: Identity) -> Select[StagedPart]:
     return select(StagedPart).where(StagedPart.account_id == caller.account_id)
+
+
+def _of_these(caller: Identity, hashes: Collection[str]) -> Update:
+    return update(StagedPart).where(StagedPart.account_id == caller.account_id, StagedPart.sha256.in_(hashes))
 
 
 def _check_room(session: Session, settings: Settings, caller: Identity, size: int) -> None:

@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.faults import DATABASE_ERRORS, DISK_FULL, state_of
+from codec_superb.server.database.faults import DATABASE_ERRORS, is_full
 from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
@@ -143,7 +143,7 @@ class Pool:
             self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)
 
     def _end_or_put_back(self, job: CheckJob, error: SQLAlchemyError, began: float) -> None:
-        if state_of(error) == DISK_FULL:  # a small change often still finds room: the sender need not wait
+        if is_full(error):  # a small change often still finds room: the sender need not wait
             _LOG.error("check.database_full", job=job.id)
             self._refuse(job, _FULL, began)
         else:

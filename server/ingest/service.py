@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from codec_superb.server.database.faults import DATABASE_ERRORS, is_full
 from codec_superb.server.database.models import Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import packed_states
@@ -25,7 +26,14 @@ from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
-from codec_superb.server.names.claims import check_dataset_names, check_names, claim_codec, claim_public_names
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names.claims import (
+    check_names,
+    check_shown_names,
+    claim_codec,
+    claim_public_names,
+    replaced_by,
+)
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
@@ -204,10 +212,12 @@ def check(
     """
     with database.transaction() as session:
         states = packed_states(session)
-    checked = checker.check(upload.file, states, public=public)
-    if named := checked.outcome.parts:
-        with checked, parts.opened(database, settings, named, caller) as files:
-            checked = checker.check(upload.file, states, public=public, parts=files)
+    known = frozenset((name, state) for name, (state, _) in states.items())
+    with checker.remembering((upload.sha256, public, known)):
+        checked = checker.check(upload.file, states, public=public)
+        if named := checked.outcome.parts:
+            with checked, parts.opened(database, settings, named, caller) as files:
+                checked = checker.check(upload.file, states, public=public, parts=files)
     return checked
 
 
@@ -226,16 +236,18 @@ def store(
     if public:
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
-            check_dataset_names(session, accepted.submission)
+            check_shown_names(session, accepted.submission)
     expect_own_vault(settings, database)
     new = not vault_of(settings).has(upload.sha256)
     try:
         made = _recorded(database, settings, upload, checked, caller, public=public, also=also)
     except Unavailable:  # it comes again, from its sender or from the queue
         raise
-    except ServerError:  # what was to be recorded was rolled back; of another error that is not known
-        if new:  # not even to be set aside: nobody has accepted it
-            remove_new(settings, database, upload.sha256)
+    except (ServerError, *DATABASE_ERRORS) as error:
+        # what was to be recorded was rolled back; of other errors of a database that is not known
+        if new and (isinstance(error, ServerError) or is_full(error)):
+            with suppress(*DATABASE_ERRORS):
+                remove_new(settings, database, upload.sha256)  # not even to be set aside: nobody has accepted it
         raise
     with suppress(Unavailable):  # the next start does it
         for sha256 in (upload.sha256, *(part.sha256 for part in accepted.submission.parts)):
@@ -329,6 +341,8 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
     session.flush()
     found = warnings_for(session, submission.id)
     submission.warnings = list(found)
+    for partial in () if caller.anonymous else replaced_by(session, submission):
+        decide(session, partial.id, "reject", f"version {submission.version} is complete", actor=caller.name)
     if caller.anonymous:
         submission.status = "pending"
     elif public and holds(found):

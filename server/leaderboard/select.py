@@ -20,6 +20,7 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import CodecFigures, board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.leaderboard.originals import WORDS, other_originals
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -47,6 +48,8 @@ class Ranked:
     combination: int
     """Number of that combination of datasets, their states and definitions; -1 where ranks do not ask for it."""
     basis: RankBasis
+    apart: _Mask
+    """Whose originals are not those of others, in an application."""
 
 
 def select(snapshot: Snapshot, state: BoardState) -> BoardView:
@@ -90,11 +93,17 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     low, high = frame.ends(state.metric)
     combination = -1
     datasets: tuple[str, ...] = ()
-    fit = counted & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
+    apart = np.zeros(len(frame), np.bool_)
+    whole = (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
+    fit = counted & whole
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = _most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
         fit &= ~_fails_more(frame, fit, state.metric)
+        # whatever the filters leave: a forged one is not to be alone among few
+        same = frame.flags("counted") & whole & (frame.combinations(state.metric).numbers == combination)
+        apart = other_originals(frame, same, state.metric)
+        fit &= ~apart
     elif basis == "intervals":
         combination, datasets = _most_common(frame, counted, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
@@ -107,7 +116,7 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     best, worst = np.zeros(len(frame), np.int64), np.zeros(len(frame), np.int64)
     better = quantity_of(state.metric).higher_is_better
     best[fit], worst[fit] = rank_ranges(low[fit], high[fit], higher_is_better=better)
-    return Ranked(frame, state.metric, passed, best, worst, datasets, combination, basis)
+    return Ranked(frame, state.metric, passed, best, worst, datasets, combination, basis, apart)
 
 
 def _basis(source: SourceFilter) -> RankBasis:
@@ -197,7 +206,7 @@ def _without_order(ranked: Ranked, position: int) -> str:
         costs = ranked.key in PROBE_METRICS and not PROBE_METRICS[ranked.key].interval
         few = "no interval: all or nearly all clips are of one speaker or recording"
         return "its interval is not known, nor any order" if costs else few
-    return "incomplete: more clips failed than in results of others"
+    return WORDS if ranked.apart[position] else "incomplete: more clips failed than in results of others"
 
 
 def _other_definition(ranked: Ranked, position: int) -> str:

@@ -25,6 +25,8 @@ MOST = 30
 """Other results of a figure that are looked at, verified ones and new ones first; each account has one vote."""
 _MOST_READ = 300
 """Submissions with any figure of an application that are read for them."""
+AGREEING = 2
+"""Accounts that must agree before another one waits, where nobody confirmed any: one alone speaks for itself."""
 ENOUGH = 3
 """Accounts that must agree before another one is thought wrong, where nobody confirmed any of them."""
 CEILING = 0.05
@@ -43,8 +45,16 @@ Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
 
 
-def measurement_doubts(session: Session, submission: Submission) -> Iterator[tuple[str, str]]:
-    """Yield dataset and text of each figure that does not fit those of other accounts, or verified ones."""
+class Doubt(NamedTuple):
+    """A figure that does not fit those of other accounts, or verified ones."""
+
+    dataset: str
+    text: str
+    holds: bool = True
+
+
+def measurement_doubts(session: Session, submission: Submission) -> Iterator[Doubt]:
+    """Yield them; what one account alone says otherwise is a remark."""
     own = _figures(submission.document)
     if submission.custom or submission.condition or not own:
         return
@@ -52,11 +62,11 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
     sent: dict[str, Sent] = {row.dataset: (row.kbps, row.tokens_per_second) for row in rows}
     entries = submission.card.get("codebook_size")
     for key, figure in sorted(own.items()):
-        yield from ((key[0], text) for text in _of_tokens(figure, sent.get(key[0], (None, None)), entries))
+        yield from (Doubt(key[0], text) for text in _of_tokens(figure, sent.get(key[0], (None, None)), entries))
     if submission.card.get("codebooks") is None and (
         asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
     ):
-        yield asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks"
+        yield Doubt(asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks")
     votes: dict[Key, dict[Any, _Vote]] = defaultdict(dict)
     rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
     others = _others(session, submission, own)
@@ -70,9 +80,11 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[tup
         for key, figure in sorted(own.items()):
             if not _is_of_tokens(key[1]):
                 rate = sent.get(key[0], (None, None))[0]
-                yield from ((key[0], text) for text in too_good(figure, rate, [*rivals[key].values()]))
+                yield from (Doubt(key[0], text) for text in too_good(figure, rate, [*rivals[key].values()]))
     found = (
-        (key[0], text) for key, figure in sorted(own.items()) for text in _differences(figure, [*votes[key].values()])
+        Doubt(key[0], *told)
+        for key, figure in sorted(own.items())
+        for told in _differences(figure, [*votes[key].values()])
     )
     yield from dict.fromkeys(found)  # all figures of a probe have the same clips
 
@@ -186,40 +198,48 @@ def _of_tokens(figure: Figure, sent: Sent, entries: int | None) -> Iterator[str]
             yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, more than was sent"
 
 
-def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[str]:
-    """Compare with what most of the others found who asked about as many clips.
+def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, bool]]:
+    """Compare with what most of the others found who asked about as many clips; yield text and whether it holds.
 
-    What was confirmed counts alone, where there is any: otherwise who sent first would decide what others must find.
+    What was confirmed counts alone, where there is any. Else one account's word counts for that account alone, until
+    another one agrees: whoever sends first would decide what others must find.
     """
     votes = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
     votes = [vote for vote in votes if vote.confirmed] or votes
     if not votes:
         return
-    usual, whose = _usual(votes, [vote.figure["left_out"] for vote in votes])
+    usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
-        yield f"{own['probe']}: {own['left_out']} clips without a label, {usual} {whose}"
+        text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
+        yield text, _are_enough(agreeing)
         return
     votes = [vote for vote in votes if vote.figure["n"] == own["n"] and not vote.figure["failed"]]
     if own["failed"] or not votes:
         return
     for unit in ("words", "characters"):
-        said, whose = _usual(votes, [vote.figure["totals"].get(unit) for vote in votes])
-        if own["totals"].get(unit) != said:
-            told = own["totals"].get(unit, 0)
-            yield f"{own['probe']}: {told:g} {unit} in the labels, {said or 0:g} {whose}"
+        mine = own["totals"].get(unit)
+        said, agreeing = _usual(mine, votes, [vote.figure["totals"].get(unit) for vote in votes])
+        if mine != said:
+            text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
+            yield text, _are_enough(agreeing)
     ceiling = own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
-    if ceiling is not None and 2 * sum(_is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
-        middle = sorted(vote.figure["reference"]["value"] for vote in votes)[len(votes) // 2]
-        whose = _whose([vote for vote in votes if _is_near(middle, vote.figure["reference"])])
+    if ceiling is not None and 2 * sum(is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
+        middle = sorted(vote.figure["reference"]["value"] for vote in votes)[(len(votes) - 1) // 2]
+        agreeing = [vote for vote in votes if is_near(middle, vote.figure["reference"])]
         told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
-        yield f"{own['figure']}: {told} {whose}"
+        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing)
 
 
-def _usual(votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, str]:
-    """Return the most frequent of the votes' values, and whose it is."""
-    usual = Counter(values).most_common(1)[0][0]
-    return usual, _whose([vote for vote, value in zip(votes, values, strict=True) if value == usual])
+def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:
+    """Return the most frequent of the votes' values, of equals the own one, and whose it is."""
+    counts = Counter(values)
+    usual = max(counts, key=lambda value: (counts[value], value == own))
+    return usual, [vote for vote, value in zip(votes, values, strict=True) if value == usual]
+
+
+def _are_enough(agreeing: Sequence[_Vote]) -> bool:
+    return len(agreeing) >= AGREEING or any(vote.confirmed for vote in agreeing)
 
 
 def _whose(agreeing: Sequence[_Vote]) -> str:
@@ -234,7 +254,7 @@ def _asked(figure: Figure) -> int:
     return int(figure["n"] + figure["left_out"] + figure["failed"])
 
 
-def _is_near(value: float, other: Mapping[str, float | None]) -> bool:
+def is_near(value: float, other: Mapping[str, float | None]) -> bool:
     """Whether a value on the originals is another one up to what another machine changes."""
     middle, low, high = (other[name] for name in ("value", "low", "high"))
     if middle is None:

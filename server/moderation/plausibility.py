@@ -76,7 +76,8 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
     warnings += [
-        _warning("application", where, text, holds=True) for where, text in measurement_doubts(session, submission)
+        _warning("application", where, text, holds=weight)
+        for where, text, weight in measurement_doubts(session, submission)
     ]
     clean = clean_scores(session, submission)
     twins = {} if card.kind == "lossless" else twins_of(session, submission)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Row, Select, and_, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from codec_superb.applications.received import is_shipped
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
@@ -51,13 +52,31 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
     _check_looks(session, card)
 
 
-def check_dataset_names(session: Session, submission: Document) -> None:
-    """Refuse custom datasets that look like one of the catalogue, of this board, or a private one, by name or title.
+def check_shown_names(session: Session, submission: Document) -> None:
+    """Refuse what a submission brings of its own under a name with a word of the badges or of a known dataset.
 
     Raises Refused.
     """
-    if submission.kind != "custom":
-        return
+    _check_own_words(submission)
+    if submission.kind == "custom":
+        _check_datasets(session, submission)
+
+
+def _check_own_words(submission: Document) -> None:
+    """Refuse words of the badges in names of datasets, metrics and tasks that are not the board's."""
+    own = submission.kind == "custom"
+    named = [(f"custom_metrics.{key}.label", each.label) for key, each in submission.custom_metrics.items()]
+    for at, dataset in enumerate(submission.datasets):
+        named += [(f"datasets.{at}.{field}", getattr(dataset, field)) for field in ("name", "title") if own]
+        for place, probe in enumerate(dataset.probes):
+            if probe.definition is not None and not is_shipped(probe):
+                named.append((f"datasets.{at}.probes.{place}.definition.task.title", probe.definition.task.title))
+                named.append((f"datasets.{at}.probes.{place}.backend", probe.backend))
+    _refuse_words(named)
+
+
+def _check_datasets(session: Session, submission: Document) -> None:
+    """Refuse custom datasets that look like one of the catalogue, of this board, or a private one."""
     public = session.execute(select(Dataset.name, Dataset.title)).all()
     names = [
         *manifest_names(),
@@ -161,8 +180,9 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
         return
     name = submission.account.name
     own = (Submission.account_id == submission.account_id, Submission.id != submission.id)
+    replaced = [each.id for each in replaced_by(session, submission)]
     waiting = select(Submission.version).where(
-        *own, Submission.codec_id == submission.codec_id, Submission.status == "held"
+        *own, Submission.codec_id == submission.codec_id, Submission.status == "held", Submission.id.not_in(replaced)
     )
     if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
         yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
@@ -174,6 +194,22 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
+
+
+def replaced_by(session: Session, submission: Submission) -> Sequence[Submission]:
+    """Return partial results of the same account and codec that are held, and that complete ones make needless.
+
+    What a moderator held, or a verification, stays: it is not for the sender to take back.
+    """
+    if submission.account_id is None or not submission.complete:
+        return ()
+    partial = select(Submission).where(
+        Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id,
+        Submission.id != submission.id, Submission.status == "held", Submission.decided_by.is_(None),
+        ~Submission.complete, Submission.ok <= submission.ok,
+        Submission.condition == submission.condition, Submission.custom == submission.custom,
+    )  # fmt: skip
+    return session.scalars(partial.order_by(Submission.version)).all()
 
 
 def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
@@ -278,19 +314,25 @@ _OTHER_CARD = "run the catalogue's codec with the board's release of this progra
 
 def _check_words(card: Card) -> None:
     """Refuse a name, a title or a family with a word of the badges: who reads it would take it for the board's."""
-    found = [
-        (field, text, word)
-        for field, text in (("name", card.name), ("title", card.title), ("family", card.family))
-        if (word := reserved_word(text))
-    ]
+    _refuse_words([(f"codec.{field}", getattr(card, field)) for field in ("name", "title", "family")])
+
+
+def _refuse_words(named: Iterable[tuple[str, str]]) -> None:
+    found = [(path, text, word) for path, text in named if (word := reserved_word(text))]
     if found:
-        field, text, word = found[0]
+        path, text, word = found[0]
         problems = [
-            _problem(each, f"a {each} without {said!r}, which is the board's to say", given, "leave the word out")
+            {
+                "path": f"{SUBMISSION_NAME}: {each}",
+                "expected": f"a {each.rpartition('.')[2]} without {said!r}, which is the board's to say",
+                "got": given,
+                "how_to_fix": "leave the word out",
+            }
             for each, given, said in found
         ]
         raise Refused(
-            f"the {field} {text!r} says {word!r}, which is the board's to say: leave it out", problems=problems
+            f"the {path.rpartition('.')[2]} {text!r} says {word!r}, which is the board's to say: leave it out",
+            problems=problems,
         )
 
 

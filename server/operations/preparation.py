@@ -10,6 +10,7 @@ from alembic.util import CommandError
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NotSupportedError, ProgrammingError
 
+from codec_superb.server.database.faults import NOT_ALLOWED, state_of
 from codec_superb.server.database.migrate import runs_on, upgrade
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
@@ -113,8 +114,11 @@ def unusable(settings: Settings, error: DBAPIError) -> OperationError:
     """Return the error for a database that does not work, with the database's own message."""
     # of the driver: SQLAlchemy's text adds the statement and a link
     reason = str(error.orig).strip().splitlines()[0]
-    database = make_url(settings.database_url).render_as_string(hide_password=True)
-    return OperationError(
-        f"cannot use the database {database}: {reason}; "
-        "check that it runs, has room and can be written, or name another"
-    )
+    url = make_url(settings.database_url)
+    advice = "check that it runs, has room and can be written, or name another"
+    if state_of(error) == NOT_ALLOWED:
+        advice = (
+            f"as its administrator give {url.username} what it needs: ALTER DATABASE {url.database} OWNER TO "
+            f"{url.username}, and the same for each table of codec-superb that another user made"
+        )
+    return OperationError(f"cannot use the database {url.render_as_string(hide_password=True)}: {reason}; {advice}")

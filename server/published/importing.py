@@ -19,6 +19,7 @@ from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.server.database.models import PublishedResults, now
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.names.skeleton import reserved_word
 from codec_superb.server.people.audit import record
 from codec_superb.server.published.repository import Kind, by_name, values_of
 
@@ -95,10 +96,12 @@ def add_xares(
 
 
 def _check_names(texts: Collection[str]) -> None:
-    """Refuse what turns text around it, hides, or reaches over other rows: result files may be a stranger's."""
+    """Refuse what turns text around it, hides, reaches over other rows or speaks as the board: files are strangers'."""
     for text in sorted(texts):
         if text and (fault := title_fault(text, LONGEST)):
             raise BadRequest(f"a name of the results: expected {fault[0]}, got {fault[1]}; correct it")
+        if word := reserved_word(text):
+            raise BadRequest(f"a name of the results, {text!r}, says {word!r}, which is the board's to say: correct it")
 
 
 def _check(reading: Reading) -> None:

@@ -6,42 +6,58 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from cachetools import LRUCache
 
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
-from codec_superb.server.http.turns import Turns
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.http.turns import FairTurns
+from codec_superb.server.storage.block_parts import BlockPart, Footers
 from codec_superb.server.storage.clip_blocks import block_table
 from codec_superb.web.spreadsheets import BEGINS_FORMULA
 
 AT_ONCE = 200
 """Rows that are written at once: texts of up to 2,000 characters in each of some forty columns are decoded for them."""
-PAGES = 16
-"""Requests for a page of rows that may be read or wait: 0.13 s of processor time each of a block of a million rows."""
-WHOLE = 4
-"""Requests for all rows that may be read or wait: seconds and 300 MB for a million."""
+SENDERS = 64
+"""Senders whose requests wait for their turn; those of one wait behind each other."""
+PATIENCE_S = 30.0
+"""Seconds for which a request waits: 40 pages of 1,000 rows of a million at once take five."""
+FOOTERS = 32_000_000
+"""Bytes of footers that are kept: that of a million rows has 3 to 10 MB."""
 _NO_ROWS = pa.table({})
 
 
 @dataclass(frozen=True, slots=True)
 class ClipTurns:
-    """Who reads clip rows now; all rows have turns of their own, so that no page waits for them."""
+    """Who reads clip rows now; all rows, of which a million take seconds and 300 MB, have turns of their own."""
 
-    pages: Turns
-    whole: Turns
+    pages: FairTurns
+    whole: FairTurns
+    footers: Footers
+    """Of blocks whose pages were read, which takes most of the time of one."""
 
 
 def clip_turns(state: Any) -> ClipTurns:
     """Return the turns of the application with ``state``."""
     if not hasattr(state, "clip_turns"):
-        busy = "several others are reading clip rows"
-        state.clip_turns = ClipTurns(Turns(PAGES, busy), Turns(WHOLE, busy))
+        state.clip_turns = ClipTurns(
+            _one_at_a_time(), _one_at_a_time(), LRUCache(FOOTERS, attrgetter("serialized_size"))
+        )
     turns: ClipTurns = state.clip_turns
     return turns
+
+
+def _one_at_a_time() -> FairTurns:
+    return FairTurns(1, senders=SENDERS, patience=PATIENCE_S, busy=_busy)
+
+
+def _busy() -> Unavailable:
+    return Unavailable("several others are reading clip rows; ask again in a few seconds", headers={"Retry-After": "5"})
 
 
 def table_of(blocks: Iterable[bytes]) -> pa.Table:
@@ -49,18 +65,10 @@ def table_of(blocks: Iterable[bytes]) -> pa.Table:
     return pa.concat_tables(map(block_table, blocks))
 
 
-def page_of(blocks: Iterable[bytes], offset: int, limit: int) -> pa.Table:
-    """Read ``limit`` rows behind the first ``offset`` of such blocks: no row group without one of them."""
-    pages = []
-    for block in blocks:
-        with _opened(block) as file:
-            counts = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
-            ends = list(accumulate(counts, initial=0))
-            wanted = [at for at in range(len(counts)) if ends[at] < offset + limit and ends[at + 1] > offset]
-            if wanted:
-                pages.append(file.read_row_groups(wanted, use_threads=False).slice(offset - ends[wanted[0]], limit))
-        offset, limit = max(0, offset - ends[-1]), limit - (pages[-1].num_rows if wanted else 0)
-    return pa.concat_tables(pages) if pages else _NO_ROWS
+def page_of(parts: Iterable[BlockPart], limit: int) -> pa.Table:
+    """Decode the parts of blocks that hold a page of at most ``limit`` rows."""
+    pages = [part.table() for part in parts]
+    return pa.concat_tables(pages).slice(0, limit) if pages else _NO_ROWS
 
 
 def row_groups(blocks: Iterable[bytes]) -> Iterator[pa.Table]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from codec_superb.pipeline.submission.parts.reading import MOST_ROWS
 from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
-from codec_superb.server.people.limits import CountedComputation
+from codec_superb.server.people.access import Caller
+from codec_superb.server.people.limits import CountedComputation, sender
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
@@ -84,9 +86,10 @@ def part(
         },
     }},
 )  # fmt: skip
-def clip_rows(
+async def clip_rows(
     request: Request,
     identity: Identity,
+    caller: Caller,
     _counted: CountedComputation,
     dataset: OneDataset = None,
     format: Annotated[Literal["json", "csv", "parquet"], Query()] = "json",  # noqa: A002 -- name of the parameter
@@ -94,18 +97,21 @@ def clip_rows(
     limit: Annotated[int, Query(ge=1, le=10_000, description="JSON only: rows at most.")] = 1000,
 ) -> Response:
     """Return the clip rows behind the aggregates: JSON in pages, CSV and Parquet whole."""
-    turns = clips.clip_turns(request.app.state)
+    turns, who = clips.clip_turns(request.app.state), sender(request, caller)
     if format == "json":
-        return turns.pages.take(lambda: _page(request, identity, dataset, offset, limit))
-    return turns.whole.take(lambda: _whole(request, identity, dataset, format))
+        async with turns.pages.turn(who):
+            return await run_sync(_page, request, identity, dataset, offset, limit)
+    async with turns.whole.turn(who):
+        return await run_sync(_whole, request, identity, dataset, format)
 
 
 def _page(request: Request, identity: str, dataset: str | None, offset: int, limit: int) -> Response:
     # the transaction ends before rows are decoded: a connection is for those who need one
     with database_of(request).transaction() as session:
-        found = service.clip_blocks(session, identity, dataset, offset, limit)
+        footers = clips.clip_turns(request.app.state).footers
+        found = service.clip_page(session, identity, dataset, offset, limit, footers)
     body: dict[str, Any] = {"submission": identity, "custom": found.custom, "total": found.total, "offset": offset}
-    page = clips.page_of(found.blocks, found.skip, limit)
+    page = clips.page_of(found.parts, limit)
     return StreamingResponse(clips.as_json(page, body), media_type="application/json")
 
 

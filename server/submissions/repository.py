@@ -20,6 +20,7 @@ from codec_superb.server.database.models import (
     Submission,
     SubmissionPart,
 )
+from codec_superb.server.storage.block_parts import StoredBlock
 
 VERSIONS = 100
 """Versions of a codec's results on a page: under a name of the catalogue anybody may send as many as they like."""
@@ -164,6 +165,20 @@ def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[Cli
     if dataset is not None:
         statement = statement.where(ClipBlock.dataset == dataset)
     return session.scalars(statement.order_by(ClipBlock.dataset)).all()
+
+
+def stored(session: Session, block: ClipBlock) -> StoredBlock:
+    """Return what reads a block by its bytes, in the database."""
+    this = ClipBlock.submission_id == block.submission_id, ClipBlock.dataset == block.dataset
+
+    def size() -> int:
+        return session.scalar(select(func.length(ClipBlock.data)).where(*this)) or 0
+
+    def read(start: int, count: int) -> bytes:
+        # SQL counts from 1
+        return session.scalar(select(func.substr(ClipBlock.data, start + 1, count)).where(*this)) or b""
+
+    return StoredBlock((block.submission_id, block.dataset), block.rows, size, read)
 
 
 def parts(session: Session, identity: str) -> Sequence[SubmissionPart]:

@@ -109,6 +109,10 @@ class TestUnwritable:
             assert call(["admin", *arguments, *options]) == 2, arguments
             (line,) = capsys.readouterr().err.splitlines()
             assert re.search("cannot use the database .*(disk|read-only).*; check that it runs, has room", line)
+        key = tmp_path / "key"
+        assert call(["admin", "key", "create", "Mai", "--out", str(key), *options]) == 2
+        assert re.search("(read-only|cannot be written: File too large)", capsys.readouterr().err)
+        assert not key.exists()
         assert call(["admin", "token", "list", *options]) == 0
 
 

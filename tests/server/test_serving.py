@@ -20,6 +20,7 @@ import anyio
 import httpx2
 import pytest
 import uvicorn
+from sqlalchemy import make_url, text
 from starlette.types import Receive, Scope, Send
 from support.server.ingest import UPLOADS, categories, drawn, register, whole_submissions
 from support.server.postgres import PostgresServer
@@ -30,7 +31,8 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
 from codec_superb.server.http import slow_heads
 from codec_superb.server.ingest.sandbox import offered
-from codec_superb.server.operations.preparation import check_url, prepare
+from codec_superb.server.operations.preparation import check_url, prepare, usable
+from codec_superb.server.people.tokens import account_of
 from codec_superb.server.serving import serve
 from codec_superb.server.settings import Settings
 
@@ -215,6 +217,29 @@ class TestRefusals:
             prepare(Settings(database=url, storage=tmp_path))
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
+
+    def test_a_user_without_rights(self, postgres: PostgresServer, tmp_path: Path) -> None:
+        """What to grant comes with the database's own words, whether it may read nothing or change nothing."""
+        with postgres.database(dropped=True) as url, closing(Database(url)) as mighty:
+            settings = Settings(database=make_url(url).set(username="weak").render_as_string(), storage=tmp_path)
+            with mighty.transaction(write=True) as session:
+                session.execute(text("CREATE ROLE weak LOGIN"))
+            try:
+                with pytest.raises(OperationError, match=r"permission denied.*ALTER DATABASE .* OWNER TO weak"):
+                    prepare(settings)
+                with mighty.transaction(write=True) as session:
+                    session.execute(text("GRANT SELECT ON ALL TABLES IN SCHEMA public TO weak"))
+                prepare(settings)
+                with (
+                    closing(Database(settings.database_url)) as weak,
+                    pytest.raises(OperationError, match="permission denied for table accounts; as its administrator"),
+                    usable(settings), weak.transaction(write=True) as session,
+                ):  # fmt: skip
+                    account_of(session, "ann")
+            finally:
+                with mighty.transaction(write=True) as session:
+                    session.execute(text("DROP OWNED BY weak"))
+                    session.execute(text("DROP ROLE weak"))
 
     def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
         """A file of something else is not overwritten."""

@@ -61,9 +61,9 @@ def real(folder: Path, seed: int = 1) -> bytes:
     return make_file(draw_rows(seed, 12), folder, codec=CODEC)
 
 
-@pytest.mark.parametrize("name", ["mini", "M\u0456ni", "fsd50k_eval", "secret_street"])
+@pytest.mark.parametrize("name", ["mini", "M\u0456ni", "fsd50k_eval", "secret_street", "the_0fficial_set"])
 def test_names_of_known_datasets_are_taken(service: Service, tmp_path: Path, name: str) -> None:
-    """Of the board, of the catalogue, of a private set, and what looks like one: numbers on it would be believed."""
+    """Of the board, the catalogue, a private set, in their words, and what looks like it: it would be believed."""
     if name == "secret_street":
         with service.database.transaction(write=True) as session:
             session.add(

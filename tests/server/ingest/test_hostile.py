@@ -356,5 +356,5 @@ class TestLimits:
         victim.send(b"no zip")
         before = state.checker.pid
         os.killpg(before, 9)
-        assert victim.send(b"no zip").status_code == 422
+        assert victim.send(b"no zip either").status_code == 422
         assert state.checker.pid != before

@@ -132,7 +132,7 @@ def test_one_sender_with_many_files_leaves_a_worker_or_a_turn(settings: Settings
                 await anyio.wait_all_tasks_blocked()
                 everybody_waits.set()
             async with made.slot("bob"):
-                assert set(made._turns) == {"bob"}
+                assert set(made._turns._of) == {"bob"}
 
     run(all_at_once)
     assert sorted(order) == ["ann"] + ["mallory"] * 8

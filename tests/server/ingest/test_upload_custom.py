@@ -26,14 +26,14 @@ LEVEL = CustomMetric(
 )  # fmt: skip
 
 
-def custom_file(folder: Path, rows: Sequence[ClipRow]) -> Path:
+def custom_file(folder: Path, rows: Sequence[ClipRow], metric: CustomMetric = LEVEL) -> Path:
     """Pack a run that was scored with one more metric."""
     more = [row.model_copy(update={"metrics": row.metrics | {"level": ok(2.5)}}) for row in rows]
     run = write_run(folder, rows, card=make_card("meter_16k"))
     info = run.info()
     run.write_rows(more, [*info.metrics, "level"])
     versions = info.metrics | {"level": "1+aaaaaaaaaaaaaaaa"}
-    run.write_info(info.model_copy(update={"metrics": versions, "custom_metrics": {"level": LEVEL}}))
+    run.write_info(info.model_copy(update={"metrics": versions, "custom_metrics": {"level": metric}}))
     return pack([run], folder / "custom.zip", submitter=Submitter(name="Ann"))
 
 
@@ -43,8 +43,11 @@ def file(tmp_path: Path) -> Path:
     return custom_file(tmp_path, draw_rows(1, 12))
 
 
-def test_it_is_shown_apart_and_never_ranked(service: Service, file: Path) -> None:
-    """The page of the submission has it as custom; results, definitions and board have the table's alone."""
+def test_it_is_shown_apart_and_never_ranked(service: Service, file: Path, tmp_path: Path) -> None:
+    """The page of the submission has it as custom, in no words of the board; definitions and board have the table's."""
+    official = custom_file(tmp_path / "b", draw_rows(3, 12), LEVEL.model_copy(update={"label": "Verified level"}))
+    (problem,) = service.problems(official.read_bytes())
+    assert problem["path"] == "submission.json: custom_metrics.level.label"
     answer = service.send(file.read_bytes())
     assert answer.status_code == 201, answer.text
     identity = answer.json()["id"]

@@ -17,10 +17,13 @@ from support.server.board import Probed, make_submission
 from support.server.compare import running_board
 
 from codec_superb.metrics.table import Category
+from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Attestation
 from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.schemas import BoardAnswer
+from codec_superb.server.leaderboard.select import select
 from codec_superb.server.settings import Settings
+from codec_superb.web.site.board.choices import BoardState
 
 PATH = "/api/v1/leaderboard"
 HTML = {"Accept": "text/html"}
@@ -198,6 +201,27 @@ def test_whose_worst_clips_failed_has_no_rank(board: TestClient) -> None:
     assert found["chosen"]["rank"] is None
     assert found["chosen"]["unranked"] == "incomplete: more clips failed than in results of others"
     assert found["opus_24k"]["rank"][0] == 1
+
+
+def test_an_account_alone_decides_about_no_originals(database: Database) -> None:
+    """Two codecs of a forged value on the originals take no rank of others, and have none once two accounts agree."""
+
+    def ranks(session: Session, **filters: Any) -> dict[str, tuple[int, int] | None]:
+        view = select(load_snapshot(session, None), BoardState(metric="asr_wer_pct", source="runs", **filters))
+        reasons.update({row.result.codec: row.unranked for row in view.rows})
+        return {row.result.codec: row.result.rank for row in view.rows}
+
+    reasons: dict[str, str] = {}
+    with database.transaction(write=True) as session:
+        for codec, owner, ceiling in (("forged_1k", "eve", 102.0), ("forged_2k", "eve", 102.0), ("one_1k", "ann", 4.0)):
+            make_submission(
+                session, codec, 6 if owner == "eve" else 12, owner=owner, applications=[wer(ceiling + 4.0, ceiling)]
+            )
+        assert ranks(session) == {"one_1k": (1, 1), "forged_1k": (2, 3), "forged_2k": (2, 3)}
+        make_submission(session, "two_1k", 12, owner="bob", applications=[wer(8.0, 4.01)])
+        assert ranks(session) == {"one_1k": (1, 2), "two_1k": (1, 2), "forged_1k": None, "forged_2k": None}
+        assert ranks(session, kbps_max=8.0) == {"forged_1k": None, "forged_2k": None}
+    assert "the value on the originals are not what others found" in reasons["forged_1k"]
 
 
 def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI, database: Database) -> None:

@@ -173,7 +173,7 @@ class TestCatalogue:
         assert answer.json()["problems"][0]["path"] == "submission.json: codec.name"
 
     def test_a_partial_result_is_no_claim(self, service: Service, tmp_path: Path) -> None:
-        """Complete results of another account take its place unasked; partial ones, or those of fewer clips, do not."""
+        """Complete results take its place, and that of the sender's own that waits; partial or smaller ones do not."""
         service.know("large", categories(30, "large"))
         name = "opus_24k"
 
@@ -186,12 +186,14 @@ class TestCatalogue:
 
         assert send("ann", 11, CLIPS, lacking=2)["status"] == "self-reported"
         assert send("bob", 12, CLIPS, lacking=1)["status"] == "held"
+        waiting = send("carol", 16, CLIPS, lacking=1)["id"]
         whole = send("carol", 13, CLIPS)
         assert (whole["status"], whole["warnings"]) == ("self-reported", [])
         (shown,) = [r for r in service.client.get("/api/v1/leaderboard").json()["rows"] if r["codec"] == name]
         assert shown["submission"] == whole["id"]
         assert send("dan", 14, CLIPS)["status"] == "held"
         with service.database.transaction(write=True) as session:
+            assert session.get_one(Submission, waiting).status == "withdrawn"
             decide(session, whole["id"], "verify", "", actor="moderator")
         behind = send("erin", 15, CLIPS, lacking=3)
         assert behind["status"] == "self-reported"

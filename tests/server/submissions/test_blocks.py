@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import tracemalloc
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +16,19 @@ from support.server import compare
 
 from codec_superb.pipeline.tables.clips import ROW_GROUP, write_table
 from codec_superb.pipeline.tables.rows import MetricValue
+from codec_superb.server.storage.block_parts import StoredBlock, parts_of
 from codec_superb.server.storage.clip_blocks import block_row, category_values, lengths
 from codec_superb.server.submissions.clips import as_csv, as_json, page_of, row_groups, table_of
+
+
+def page(blocks: Sequence[bytes], offset: int, limit: int) -> pa.Table:
+    """Read a page of rows of blocks as the service does from its database."""
+
+    def stored(at: int, data: bytes) -> StoredBlock:
+        rows = pq.read_metadata(io.BytesIO(data)).num_rows
+        return StoredBlock(("x", str(at)), rows, lambda: len(data), lambda start, count: data[start : start + count])
+
+    return page_of(parts_of([stored(*each) for each in enumerate(blocks)], offset, limit, {}), limit)
 
 
 @pytest.fixture
@@ -54,12 +66,12 @@ def test_a_long_reason_in_every_row_is_read_once() -> None:
     assert len(data) < 100_000
     tracemalloc.start()
     before = pa.total_allocated_bytes()
-    pieces = [len(piece) for piece in as_json(page_of([data], 0, 10_000), {"total": len(rows)})]
+    pieces = [len(piece) for piece in as_json(page([data], 0, 10_000), {"total": len(rows)})]
     assert pa.total_allocated_bytes() - before < 3_000_000
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     assert sum(pieces) > 20_000_000
-    written = json.loads(b"".join(as_json(page_of([data], 1990, 10_000), {"total": len(rows)})))
+    written = json.loads(b"".join(as_json(page([data], 1990, 10_000), {"total": len(rows)})))
     assert [len(written["clips"]), written["total"], written["clips"][0]["clip"]] == [10, 2000, "mini/1990"]
     lines = list(csv.DictReader(io.StringIO(b"".join(as_csv(row_groups([data]))).decode())))
     assert [len(lines), lines[-1]["clip"], lines[-1]["pesq_reason"]] == [2000, "mini/1999", f"'{reason}"]
@@ -86,8 +98,7 @@ class TestPages:
         size = every.num_rows // 2
         for offset in (0, 7, ROW_GROUP - 1, ROW_GROUP, 2 * ROW_GROUP + 8, size - 1, size, size + ROW_GROUP, 2 * size):
             for limit in (1, 2, ROW_GROUP + 2, 2 * size):
-                page = page_of([groups, groups], offset, limit)
-                assert page.to_pylist() == every.slice(offset, limit).to_pylist()
+                assert page([groups, groups], offset, limit).to_pylist() == every.slice(offset, limit).to_pylist()
 
     def test_other_row_groups_are_not_read(self, groups: bytes) -> None:
         """With the bytes of all others destroyed, the rows of one still come; rows of the others do not."""
@@ -99,8 +110,8 @@ class TestPages:
         )
         footer = len(groups) - 8 - int.from_bytes(groups[-8:-4], "little")
         damaged = b"PAR1" + bytes(first - 4) + groups[first:behind] + bytes(footer - behind) + groups[footer:]
-        wanted = page_of([damaged], ROW_GROUP, ROW_GROUP)
-        assert wanted.to_pylist() == page_of([groups], ROW_GROUP, ROW_GROUP).to_pylist()
+        wanted = page([damaged], ROW_GROUP, ROW_GROUP)
+        assert wanted.to_pylist() == page([groups], ROW_GROUP, ROW_GROUP).to_pylist()
         for offset in (ROW_GROUP - 1, ROW_GROUP + 1):
             with pytest.raises((OSError, pa.ArrowException)):
-                page_of([damaged], offset, ROW_GROUP)
+                page([damaged], offset, ROW_GROUP)

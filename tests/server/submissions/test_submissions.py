@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
@@ -19,9 +21,8 @@ from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.server.database.models import ClipBlock, Submission
-from codec_superb.server.http.turns import Turns
 from codec_superb.server.submissions import repository
-from codec_superb.server.submissions.clips import ClipTurns
+from codec_superb.server.submissions.clips import clip_turns
 
 
 def sent(service: Service, data: bytes, account: str = "ann") -> dict[str, Any]:
@@ -185,13 +186,22 @@ class TestClips:
         text = service.client.get(f"{UPLOADS}/{identity}/clips", params={"format": "csv"}).text
         assert [line["clip"] for line in csv.DictReader(io.StringIO(text))] == [f"'{row.clip}" for row in rows]
 
-    def test_only_so_many_read_at_once(self, service: Service, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Whoever comes when all places are taken comes again; pages do not wait for whole tables."""
-        turns = ClipTurns(pages=Turns(1, "busy"), whole=Turns(0, "busy"))
-        monkeypatch.setattr(cast("FastAPI", service.client.app).state, "clip_turns", turns, raising=False)
+    def test_whoever_waits_too_long_comes_again(
+        self, service: Service, address: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Only whole tables wait for whole tables: 503 with a time, and pages go on."""
+        turns = clip_turns(cast("FastAPI", service.client.app).state)
+        monkeypatch.setattr(turns.whole, "_patience", 0.0)
+        monkeypatch.setattr(turns.whole, "_places", anyio.Semaphore(0))
         refused = service.client.get(address, params={"format": "csv"})
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert [service.client.get(address).status_code for _ in range(2)] == [200, 200]
+
+    def test_forty_pages_at_once_are_answered(self, service: Service, address: str) -> None:
+        """Requests that meet wait for each other without a thread, however few of these there are."""
+        with ThreadPoolExecutor(40) as asking:
+            pages = list(asking.map(lambda at: service.client.get(address, params={"limit": 1 + at % 3}), range(40)))
+        assert {(page.status_code, len(page.json()["clips"])) for page in pages} == {(200, 1), (200, 2), (200, 3)}
 
     def test_a_page_reads_the_blocks_of_its_rows_alone(self, service: Service, address: str) -> None:
         """Behind the rows of a block that cannot be read, a page comes; one that reaches into that block does not."""

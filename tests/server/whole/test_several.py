@@ -6,6 +6,7 @@ what a killed process leaves behind with real ones.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -222,6 +223,7 @@ def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> 
     refused = two.send(two.first, drawn("several_9k", seed=9))
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "300")
     assert "disk is full" in refused.json()["detail"]
+    assert not (two.settings.files / f"{hashlib.sha256(drawn('several_9k', seed=9)).hexdigest()}.zip").exists()
     with two.database.engine.begin() as connection:
         connection.execute(text("DROP FUNCTION full_disk CASCADE"))
     ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"

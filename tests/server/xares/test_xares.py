@@ -125,6 +125,7 @@ def test_imports_replace_refuse_and_are_removed(client: TestClient, database: Da
         first = reading(LANGUAGE, (99.0,))
         for changed, says in (
             ({"random": True}, "expected trained weights, got random ones"),
+            ({"encoder": "\u041efficial encoder"}, "says 'official', which is the board's to say"),
             ({"figures": (first.model_copy(update={"figure": "asr_wer_pct"}),)}, "expected a figure of a task"),
             ({"figures": (first.model_copy(update={"dataset": "mini"}),)}, "expected a dataset of the task .phone_pro"),
             ({"figures": (first.model_copy(update={"version": "0"}),)}, "got 0; make it again"),
