@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from support import processes
 from support.logged import Logged, listening
-from support.processes import pytest_addoption, pytest_runtestloop, tell  # noqa: F401 - hooks
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
 from support.warm_workers import WarmWorkers
@@ -37,6 +37,11 @@ _QUIET = (
     "--disable-sync",
     "--process-per-site",  # pages of a context share a process, which has compiled their scripts
 )
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Take ``--processes``."""
+    pluginmanager.register(processes)
 
 
 @pytest.fixture(autouse=True)
@@ -84,9 +89,8 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which part of the long tests ran, and what other processes said."""
+    """Say which part of the long tests ran."""
     terminalreporter.write_line(described())
-    tell(terminalreporter)
 
 
 @pytest.fixture(scope="session", autouse=True)

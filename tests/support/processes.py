@@ -40,7 +40,25 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
-def tell(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep how the tests of this process ended."""
+    if processes := session.config.stash.get(PROCESSES, None):
+        processes.code = int(session.exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let a forked process end here, as those of multiprocessing do.
+
+    Libraries that end would wait for their threads, which a fork does not have: glibc then ends with a fault.
+    """
+    processes = config.stash.get(PROCESSES, None)
+    if processes and processes.number:
+        sys.stdout.flush()
+        os._exit(processes.code)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what the other processes printed."""
     if processes := terminalreporter.config.stash.get(PROCESSES, None):
         terminalreporter.write(processes.told())
@@ -51,8 +69,9 @@ class Processes:
 
     def __init__(self, count: int, folder: Path) -> None:
         self.count, self.folder = count, folder
-        self.number = 0
+        self.number = self.code = 0
         self._mine: dict[Path, bool] = {}
+        self._ends: list[int] = []
 
     def run(self, session: pytest.Session) -> None:
         """Fork the others and run the tests whose files this process takes, as pytest's own loop runs all."""
@@ -66,7 +85,9 @@ class Processes:
         finally:
             for process in FORKED:
                 _, status = os.waitpid(process, 0)
-                session.testsfailed += status != 0
+                if status:
+                    session.testsfailed += 1
+                    self._ends.append(os.waitstatus_to_exitcode(status))
         if FORKED and not session.testsfailed:
             shutil.rmtree(self.folder)
 
@@ -90,7 +111,7 @@ class Processes:
             output.seek(0)
             text += output.read().decode(errors="replace")
             output.close()
-        return text
+        return text + "".join(f"\nanother process of the tests ended with {code}\n" for code in self._ends)
 
     def _fork(self, config: pytest.Config) -> None:
         """Fork: what a process prints from there on goes to a file, which the first prints at the end."""
