@@ -91,6 +91,11 @@ def categories(dataset: Dataset, clip_ids: Iterable[str]) -> Iterator[Category]:
     return (dataset.clip(clip_id).category for clip_id in clip_ids)
 
 
+def header(dataset: Dataset, clip_id: str) -> tuple[int, int] | None:
+    """Return rate and length as :meth:`Clip.header` does; KeyError, OSError. In a table they are read by row groups."""
+    return dataset.header(clip_id) if isinstance(dataset, StoredDataset) else dataset.clip(clip_id).header()
+
+
 def _open_named(name: str, category: Category | None) -> Dataset:
     manifest = load_manifest(name)
     folder = datasets_home() / manifest.name

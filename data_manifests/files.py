@@ -9,6 +9,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 
@@ -69,8 +70,11 @@ def listing_sha256(hashes: Mapping[str, str]) -> str:
 
 def write_atomically(path: Path, content: bytes | memoryview, *, sync: bool = True) -> None:
     """Replace ``path`` by ``content``: another process sees the old file or the new one, never a part."""
-    with replacing(path, sync=sync) as temporary:
-        temporary.write_bytes(content)
+    left = memoryview(content)
+    # without a buffer, which costs more than the system calls of a small file
+    with replacing(path, sync=sync) as temporary, FileIO(temporary, "w") as file:
+        while left:
+            left = left[file.write(left) :]
 
 
 @contextlib.contextmanager
@@ -90,9 +94,10 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
         temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):  # renamed on success; on a failing disk the first error is the one to show
+    except BaseException:
+        with contextlib.suppress(OSError):  # on a failing disk the first error is the one to show
             temporary.unlink(missing_ok=True)
+        raise
 
 
 def remove_partial(folder: Path) -> None:

@@ -74,6 +74,10 @@ class StoredDataset:
         """Yield the category of each clip; KeyError as :meth:`clip`."""
         return map(self._list.category, clip_ids)
 
+    def header(self, clip_id: str) -> tuple[int, int] | None:
+        """Return what the clip list states, else what :meth:`Clip.header` does; KeyError as :meth:`clip`."""
+        return self._list.header(clip_id) or self.clip(clip_id).header()
+
     @property
     def collections(self) -> Mapping[str, str]:
         """SHA-256 of each collection by its name."""

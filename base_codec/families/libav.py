@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, is_16_bit, round_to_16_bit, to_format
-from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.fitting import PIECE, Audio
 from codec_superb.base_codec.interface import Codec, Packets
 from codec_superb.base_codec.packets import arrived
 
@@ -159,22 +159,26 @@ class LibavCodec(Codec):
 
     def _blocks(self, audio: Audio, block: int, rate: int, sample_format: str) -> Iterator[av.AudioFrame]:
         """Cut audio into frames of the encoder's size, with silence up to the end of the last."""
-        settings = self._settings
+        settings, time_base = self._settings, Fraction(1, rate)
         lead = settings.lead_blocks * block
         # silence up to whole blocks: an encoder may drop a last one that is not full
         end = audio.shape[1] + -(audio.shape[1] + lead) % (settings.granule or block)
         planar = sample_format.endswith("p")
-        for start in range(-lead, end, block):
-            sound = np.zeros((audio.shape[0], min(block, end - start)), dtype=np.float32)
-            if start >= 0:
-                part = audio[:, start : start + block]
-                sound[:, : part.shape[1]] = part * np.float32(settings.gain)
-            piece = to_format(sound, sample_format)
-            # PyAV takes planar formats as (channels, samples) and packed ones as one row of interleaved samples
-            rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
-            frame = av.AudioFrame.from_ndarray(rows, format=sample_format, layout=LAYOUTS[audio.shape[0]])
-            frame.sample_rate, frame.pts, frame.time_base = rate, start + lead, Fraction(1, rate)
-            yield frame
+        # converted many blocks at a time: by itself a block of 20 ms takes 10 µs, half of what its encoder does
+        together = block * max(1, PIECE // block)
+        for first in range(-lead, end, together):
+            sound = np.zeros((audio.shape[0], min(together, end - first)), dtype=np.float32)
+            part = audio[:, max(0, first) : max(0, first + together)]
+            before = max(0, -first)
+            sound[:, before : before + part.shape[1]] = part * np.float32(settings.gain)
+            converted = to_format(sound, sample_format)
+            for place in range(0, sound.shape[1], block):
+                piece = converted[:, place : place + block]
+                # PyAV takes planar formats as (channels, samples), packed ones as one row of interleaved samples
+                rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
+                frame = av.AudioFrame.from_ndarray(rows, format=sample_format, layout=LAYOUTS[audio.shape[0]])
+                frame.sample_rate, frame.pts, frame.time_base = rate, first + place + lead, time_base
+                yield frame
 
     def _count_bits(self, packets: list[bytes]) -> int:
         if self._settings.counting == "amr_nb":

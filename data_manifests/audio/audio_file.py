@@ -7,6 +7,8 @@ with the reason: otherwise the first half of a truncated file would be scored wi
 from __future__ import annotations
 
 import os
+from io import FileIO
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -38,7 +40,7 @@ def read_audio(path: Readable) -> tuple[Audio, int]:
     Raises :class:`AudioFileError` when the file is missing, truncated, empty, not audio, or holds NaN or Inf.
     """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             audio, rate = _decode(file)
     except ObjectError:  # says it all
         raise
@@ -58,10 +60,23 @@ def read_header(path: Readable) -> tuple[int, int] | None:
     import soundfile
 
     try:
-        with path.open("rb") as file, soundfile.SoundFile(_Unnamed(file)) as sound:
+        with _opened(path) as file, soundfile.SoundFile(_source(file), closefd=False) as sound:
             return int(sound.samplerate), int(sound.frames)
     except soundfile.SoundFileError:
         return None
+
+
+def _opened(path: Readable) -> BinaryIO:
+    """Open a file without a buffer, whose place would not be that of its descriptor; an object as its store does."""
+    return path.open("rb", buffering=0) if isinstance(path, Path) else path.open("rb")
+
+
+def _source(file: BinaryIO) -> int | _Unnamed:
+    """Return what libsndfile reads, which tells the format by the content as neither has a suffix.
+
+    The descriptor of a file, at its present place; by callbacks it takes some thirty calls of Python a clip, 0.08 ms.
+    """
+    return file.fileno() if isinstance(file, FileIO) else _Unnamed(file)
 
 
 def _decode(file: BinaryIO) -> tuple[Audio, int]:
@@ -84,7 +99,7 @@ def _with_libsndfile(file: BinaryIO) -> tuple[Audio, int] | None:
 
     file.seek(0)
     try:
-        sound = soundfile.SoundFile(_Unnamed(file))
+        sound = soundfile.SoundFile(_source(file), closefd=False)
     except soundfile.LibsndfileError:
         return None
     with sound:

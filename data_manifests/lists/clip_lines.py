@@ -37,6 +37,11 @@ class ClipLines:
         """Return the category of a clip; KeyError as :meth:`record`."""
         return self.record(clip_id).category
 
+    def header(self, clip_id: str) -> tuple[int, int] | None:
+        """Return rate in Hz and samples per channel, None where one is not stated; KeyError as :meth:`record`."""
+        record = self.record(clip_id)
+        return (record.sampling_rate, record.frames) if record.sampling_rate and record.frames else None
+
 
 def _id_of(line: bytes, where: str) -> str:
     found = _ID.search(line)

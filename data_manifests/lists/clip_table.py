@@ -122,6 +122,7 @@ class ClipTable:
         self._read_footer()
         self._number, self._group = -1, None
         self._categories: dict[str, Category] = {}
+        self._headers: dict[str, tuple[int | None, int | None]] = {}
 
     def __len__(self) -> int:
         """Return the number of clips."""
@@ -151,12 +152,16 @@ class ClipTable:
     def category(self, clip_id: str) -> Category:
         """Return the category of a clip; KeyError as :meth:`record`."""
         if clip_id not in self._categories:
-            number = _last_not_behind(self._first, clip_id)
-            if number < 0:
-                raise KeyError(clip_id)
-            rows = self._file.read_row_group(number, columns=["id", "category"], use_threads=False)
-            self._categories = dict(zip(*(rows.column(name).to_pylist() for name in ("id", "category")), strict=True))
+            self._categories = dict(zip(*self._cells(clip_id, "category"), strict=True))
         return self._categories[clip_id]
+
+    def header(self, clip_id: str) -> tuple[int, int] | None:
+        """Return rate in Hz and samples per channel, None where one is not stated; KeyError as :meth:`record`."""
+        if clip_id not in self._headers:
+            ids, rates, frames = self._cells(clip_id, "sampling_rate", "frames")
+            self._headers = dict(zip(ids, zip(rates, frames, strict=True), strict=True))
+        rate, samples = self._headers[clip_id]
+        return (rate, samples) if rate and samples else None
 
     def iter_ids(self) -> Iterator[str]:
         """Yield all ids, a row group in memory."""
@@ -184,6 +189,14 @@ class ClipTable:
             last = known.max
             self._first.append(known.min)
             self._starts.append(self._starts[-1] + group.num_rows)
+
+    def _cells(self, clip_id: str, *columns: str) -> list[list[Any]]:
+        """Return the ids, and the cells of some columns, of the row group that can hold a clip."""
+        number = _last_not_behind(self._first, clip_id)
+        if number < 0:
+            raise KeyError(clip_id)
+        rows = self._file.read_row_group(number, columns=["id", *columns], use_threads=False)
+        return [rows.column(name).to_pylist() for name in ("id", *columns)]
 
     def _rows(self, number: int) -> Any:
         if number != self._number:

@@ -178,8 +178,8 @@ def load_one(path: Place) -> Results:
 
     PipelineError when there are several codecs.
     """
-    parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_results([path])]
-    found = combine(parts)
+    places = [path] if path.is_file() else [run.path for run in find_results([path])]
+    found = combine(load_results(place, slim=True) for place in places)
     if len(found) != 1:
         names = ", ".join(entry.title for entry in found)
         raise PipelineError(f"{path}: expected the results of one codec, got {names}; give one codec's folder")

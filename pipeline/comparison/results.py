@@ -87,13 +87,13 @@ class Results:
         return next((dataset for dataset in self.datasets if dataset.info.name == name), None)
 
 
-def load_results(path: Place) -> Results:
+def load_results(path: Place, *, slim: bool = False) -> Results:
     """Load a scored run folder or a submission file.
 
-    Aggregates are computed from the rows. RunFolderError for a run that is missing or not scored; SubmissionError for
-    a file that does not pass its check.
+    Aggregates are computed from the rows; ``slim`` holds of a submission's what numbers follow from, half of it.
+    RunFolderError for a run that is missing or not scored; SubmissionError for a file that does not pass its check.
     """
-    return _from_submission(path) if path.is_file() else _from_run(path)
+    return _from_submission(path, slim=slim) if path.is_file() else _from_run(path)
 
 
 def combine(results: Iterable[Results]) -> list[Results]:
@@ -126,9 +126,9 @@ def _from_run(path: Place) -> Results:
     return _results(info.card, [dataset], rows, pairs, info.condition)
 
 
-def _from_submission(path: Place) -> Results:
+def _from_submission(path: Place, *, slim: bool) -> Results:
     # a file from elsewhere: nothing of it is shown before every number was recomputed
-    report, opened = check_and_open(readable(path), parts=beside(path))
+    report, opened = check_and_open(readable(path), parts=beside(path), slim=slim)
     if opened is None or not report.ok:
         first = report.problems[0]
         others = len(report.problems) + report.more - 1

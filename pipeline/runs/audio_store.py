@@ -91,9 +91,12 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
             sha256.update(_as_bytes(samples))
             file.write(samples << 8)  # libsndfile takes 24-bit samples in the upper bits of int32
             clipped += int(np.count_nonzero(np.abs(audio[its]) > 1.0))
-    path.parent.mkdir(parents=True, exist_ok=True)
     # not synced clip by clip: a file that a crash of the machine left empty is found by the stage
-    write_atomically(path, encoded.getbuffer(), sync=False)
+    try:
+        write_atomically(path, encoded.getbuffer(), sync=False)
+    except FileNotFoundError:  # the first clip of its folder
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, encoded.getbuffer(), sync=False)
     return Stored(sha256.hexdigest(), clipped)
 
 

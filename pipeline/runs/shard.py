@@ -21,7 +21,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.record import Record
 
 if TYPE_CHECKING:  # the service reads records of runs, and is installed without the packages of datasets
-    from codec_superb.data_manifests import Clip, Dataset
+    from codec_superb.data_manifests import Dataset
 
 _FOLDER = re.compile(r"(?P<of>.+)\.shard-(?P<index>[1-9]\d{0,6})-of-(?P<count>[1-9]\d{0,6})")
 _AT_ONCE = 1 << 16
@@ -95,7 +95,16 @@ def divided(lengths: Mapping[str, int], count: int) -> list[list[str]]:
 
 def _numbers(dataset: Dataset, clips: Sequence[str], count: int) -> NDArray[np.int32]:
     """Return the number of the shard, from 0, of each clip: of a million clips 20 MB are held."""
-    lengths = np.fromiter((_microseconds(dataset.clip(clip)) for clip in clips), np.int64, len(clips))
+    from codec_superb.data_manifests.dataset import header
+
+    def microseconds(clip: str) -> int:
+        try:
+            stated = header(dataset, clip)
+        except OSError:
+            return 0
+        return round(stated[1] * 1_000_000 / stated[0]) if stated else 0
+
+    lengths = np.fromiter(map(microseconds, clips), np.int64, len(clips))
     known = np.sort(lengths[lengths > 0])
     lengths[lengths == 0] = known[(len(known) - 1) // 2] if len(known) else 1
     return _shares(lengths, count)
@@ -119,11 +128,3 @@ def _lists(clips: Sequence[str], numbers: NDArray[np.int32], count: int) -> list
     for clip, number in zip(clips, numbers, strict=True):
         shards[number].append(clip)
     return shards
-
-
-def _microseconds(clip: Clip) -> int:
-    try:
-        header = clip.header()
-    except OSError:
-        return 0
-    return round(header[1] * 1_000_000 / header[0]) if header else 0

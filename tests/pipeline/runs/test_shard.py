@@ -13,6 +13,8 @@ from support.audio import speech_like
 from support.profile import examples
 
 from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex
+from codec_superb.data_manifests.lists import clip_table
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.runs.folder import find_runs, find_shards
 from codec_superb.pipeline.runs.shard import Shard, clips_of_shard, divided, shard_of_folder
@@ -52,6 +54,37 @@ def test_a_file_without_a_header_counts_like_others(tmp_path: Path) -> None:
     shards = [clips_of_shard(dataset, dataset.clip_ids(), Shard(index=index, count=2)) for index in (1, 2)]
     assert sorted(shards[0] + shards[1]) == sorted(dataset.clip_ids())
     assert [len(clips) for clips in shards] == [4, 4]
+
+
+def test_lengths_that_a_table_states_are_read_by_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They divide as the clips do one by one; of clips alone whose length is not stated the record is looked up."""
+    monkeypatch.setattr(clip_table, "GROUP_ROWS", 3)
+    soundfile.write(tmp_path / "c4.wav", speech_like(0.9, 16_000), 16_000)
+    records = [
+        ClipRecord(
+            id=f"c{number}", path=f"c{number}.wav", category="speech", licence="CC0-1.0", attribution="nobody",
+            sha256="0" * 64, sampling_rate=None if number == 7 else 16_000,
+            frames=None if number == 4 else 1000 + 7919 * number % 5000,
+        )
+        for number in range(10)
+    ]  # fmt: skip
+    index = DatasetIndex(name="listed", manifest_version="1", root=".", clips=0, manifest_hash="0" * 64)
+    clip_table.write_clip_table(tmp_path, index, records)
+    dataset = open_dataset(tmp_path)
+    stated = {clip: dataset.clip(clip).header() for clip in dataset.clip_ids() if clip != "c7"}
+    lengths = {clip: round(found[1] * 1_000_000 / found[0]) for clip, found in stated.items() if found}
+    lengths["c7"] = sorted(lengths.values())[4]  # no file either: it counts as one of median length
+    looked_up: list[str] = []
+    record = clip_table.ClipTable.record
+
+    def counted(table: clip_table.ClipTable, clip: str) -> ClipRecord:
+        looked_up.append(clip)
+        return record(table, clip)
+
+    monkeypatch.setattr(clip_table.ClipTable, "record", counted)
+    shards = [clips_of_shard(dataset, list(dataset.clip_ids()), Shard(index=index, count=3)) for index in (1, 2, 3)]
+    assert shards == divided(lengths, 3)
+    assert set(looked_up) == {"c4", "c7"}
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "1/0", "a/b", "1/3/3", "-1/3", "1 /3", "１/3", ""])

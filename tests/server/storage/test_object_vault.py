@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
-from support.server.ingest import UPLOADS, ZIP, categories, drawn, register, token_of
+from support.server.ingest import UPLOADS, ZIP, categories, drawn, in_parts, register, token_of, whole_submissions
 from support.server.people import bearer
 from support.server.postgres import PostgresServer
 
 from codec_superb.server.app import create_app
-from codec_superb.server.database.models import CheckJob
+from codec_superb.server.database.models import CheckJob, StagedPart, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.ingest import queue
@@ -23,9 +25,11 @@ from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import is_own_vault
-from codec_superb.server.storage.submission_files import remove_orphans
+from codec_superb.server.storage.submission_files import STAGED_FOR, remove_orphans
 from codec_superb.server.storage.vault import vault_of
 from codec_superb.server.storage.vault_layout import MARK
+
+PARTS = "/api/v1/parts"
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +58,13 @@ def settings(postgres: PostgresServer, tmp_path: Path, s3: Any) -> Iterator[Sett
         yield settings
 
 
-def objects(settings: Settings) -> list[str]:
-    """List the files in the store, without the objects of the probe, its identity and the marks of accepted ones."""
+def objects(settings: Settings, *, marks: bool = False) -> list[str]:
+    """List the files in the store, or the marks of accepted ones; not the objects of the probe and its identity."""
     from obstore.store import from_url
 
     store = from_url(str(settings.vault), client_options={"allow_http": True})
     found = (entry["path"] for page in store.list() for entry in page if "/" in entry["path"])
-    return sorted(path for path in found if not path.endswith(MARK))
+    return sorted(path for path in found if path.endswith(MARK) == marks)
 
 
 def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:
@@ -92,6 +96,62 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
     assert is_own_vault(other, database)
     assert not is_own_vault(far, database)
+    database.close()
+
+
+def test_parts_go_to_the_store_and_are_one_submission(settings: Settings, tmp_path: Path, s3: Any) -> None:
+    """One that was cut off is sent again to another machine; accepted parts are marked and stay, others go."""
+    from support.objects.s3 import Fault
+
+    manifest, parts = in_parts(tmp_path / "run", "near_16k")
+    _, others = in_parts(tmp_path / "other", "else_16k", seed=2)
+    first, second, third = parts
+    unwanted, forgotten, _ = others
+    far = settings.model_copy(update={"storage": tmp_path / "second"})
+    whole = [*parts, sha256(manifest).hexdigest()]
+    database = Database(settings.database_url)
+    ann, bob = (bearer(token_of(database, name)) for name in ("ann", "bob"))
+    with ExitStack() as stack:
+        receives = stack.enter_context(TestClient(create_app(settings.model_copy(update={"check_workers": 0}))))
+        checks = stack.enter_context(TestClient(create_app(far)))
+
+        def put(client: TestClient, name: str, who: dict[str, str] = ann) -> int:
+            content = (parts | others)[name].read_bytes()
+            return client.put(f"{PARTS}/{name}", content=content, headers=ZIP | who).status_code
+
+        def waiting(client: TestClient) -> set[str]:
+            return {part["sha256"] for part in client.get(PARTS, headers=ann).json()["parts"]}
+
+        assert put(receives, first) == 201
+        s3.faults.append(Fault("403", second))  # its row is there and its object is not, as behind a kill
+        assert put(receives, second) == 503
+        s3.faults.clear()
+        assert waiting(receives) == waiting(checks) == {first}
+        assert receives.post(UPLOADS, content=manifest, headers=ZIP | ann).status_code == 409
+        assert [put(checks, name) for name in (second, third, unwanted, forgotten)] == [200, 201, 201, 201]
+        assert receives.delete(f"{PARTS}/{unwanted}", headers=ann).status_code == 204
+        assert waiting(receives) == {*parts, forgotten}
+        assert objects(settings) == sorted(f"submissions/{name}.zip" for name in (*parts, forgotten))
+        assert objects(settings, marks=True) == []
+        sent = receives.post(UPLOADS, content=manifest, headers=ZIP | ann)
+        assert sent.status_code == 201, sent.text
+        assert objects(settings, marks=True) == sorted(f"submissions/{name}{MARK}" for name in whole)
+        for machine, client in ((settings, receives), (far, checks)):
+            for copy in machine.files.iterdir():
+                copy.unlink()  # what is read comes from the store
+            page = f"{UPLOADS}/{sent.json()['id']}"
+            assert client.get(f"{page}/file").content == manifest
+            for number, part in enumerate(parts.values(), start=1):
+                assert client.get(f"{page}/parts/{number}").content == part.read_bytes()
+        assert whole_submissions(database, far) == whole[-1:]
+        # somebody else's copy of an accepted part goes, the part does not
+        assert put(checks, first, bob) == 201
+        assert checks.delete(f"{PARTS}/{first}", headers=bob).status_code == 204
+        assert remove_orphans(far, database, older_than=-5) == 0
+        with database.transaction(write=True) as session:
+            session.execute(update(StagedPart).values(received=now() - STAGED_FOR - timedelta(seconds=1)))
+        assert remove_orphans(far, database, older_than=-5) == 1
+        assert objects(settings) == sorted(f"submissions/{name}.zip" for name in whole)
     database.close()
 
 

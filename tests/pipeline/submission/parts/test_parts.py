@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.pipeline.stats import card, draw_rows, failed, write_run
 from support.profile import examples
 
+from codec_superb.pipeline.comparison.codecs import compare, compare_results, load_one
 from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
@@ -27,6 +28,7 @@ from codec_superb.pipeline.submission.parts.writing import files_of
 from codec_superb.pipeline.submission.schema import Part, Submission, clips_digest
 from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 ROWS = [*draw_rows(1, 20)[::-1], failed("mini/broken")]
 OTHERS = [
@@ -66,6 +68,20 @@ def test_parts_have_the_numbers_of_one_file(most_rows: int) -> None:
         slim = check_and_open(parts, slim=True)[1]
         assert slim is not None
         assert slim.aggregates == whole.aggregates
+
+
+def test_parts_are_compared_as_whole_rows_are(tmp_path: Path) -> None:
+    """Of submissions that alone is held which numbers follow from, without messages; the report is the same."""
+    for name in ("whole", "parts", "other"):
+        (tmp_path / name).mkdir()
+    whole, parts = written(tmp_path / "whole", 1000), written(tmp_path / "parts", 8)
+    other = written(tmp_path / "other", 7, seed=3)
+    found = compare(parts, other)
+    assert found == compare_results(load_results(whole), load_results(other), tests=True)
+    assert found.datasets
+    rows = load_one(parts).rows
+    assert isinstance(rows, StoredRows)
+    assert rows.table["resynthesis_sha256"].null_count == len(rows) == 29
 
 
 def _place(row: ClipRow) -> tuple[str, str]:
