@@ -7,11 +7,12 @@ import re
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.limits import limit
 from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.ingest import categories, make_file, register
@@ -87,33 +88,29 @@ class TestToken:
 class TestUnwritable:
     """A database that a command can read and not write."""
 
-    @pytest.fixture
-    def unwritable(self, url: str, database: Database) -> Iterator[str]:
-        """Name the database, with no room for a write of SQLite's, or read-only where it is PostgreSQL's."""
+    def test_is_said_in_one_sentence(
+        self, url: str, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Commands that write end with what the database says and what to do, without a traceback."""
         with database.transaction(write=True) as session:  # its log of writes is kept while this process has it open
             make_submission(session, "own_12k")
         if url.startswith("postgresql"):
-            yield f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only%3Don"
-            return
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))  # no write of a file beyond its first byte
-        try:
-            yield url
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-    def test_is_said_in_one_sentence(self, unwritable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Commands that write end with what the database says and what to do, without a traceback."""
-        options = ["--database", unwritable, "--storage", str(tmp_path / "storage")]
-        for arguments in (("token", "create", "lab"), ("submissions", "add", "x.zip"), ("verify", "enqueue", "--all")):
-            assert call(["admin", *arguments, *options]) == 2, arguments
-            (line,) = capsys.readouterr().err.splitlines()
-            assert re.search("cannot use the database .*(disk|read-only).*; check that it runs, has room", line)
+            url = f"{url}{'&' if '?' in url else '?'}options=-c%20default_transaction_read_only%3Don"
+        options = ["--database", url, "--storage", str(tmp_path / "storage")]
         key = tmp_path / "key"
-        assert call(["admin", "key", "create", "Mai", "--out", str(key), *options]) == 2
-        assert re.search("(read-only|cannot be written: File too large)", capsys.readouterr().err)
-        assert not key.exists()
-        assert call(["admin", "token", "list", *options]) == 0
+        with limit(resource.RLIMIT_FSIZE, 1) if url.startswith("sqlite") else nullcontext():
+            for arguments in (
+                ("token", "create", "lab"),
+                ("submissions", "add", "x.zip"),
+                ("verify", "enqueue", "--all"),
+            ):
+                assert call(["admin", *arguments, *options]) == 2, arguments
+                (line,) = capsys.readouterr().err.splitlines()
+                assert re.search("cannot use the database .*(disk|read-only).*; check that it runs, has room", line)
+            assert call(["admin", "key", "create", "Mai", "--out", str(key), *options]) == 2
+            assert re.search("(read-only|cannot be written: File too large)", capsys.readouterr().err)
+            assert not key.exists()
+            assert call(["admin", "token", "list", *options]) == 0
 
 
 class TestSubmissions:

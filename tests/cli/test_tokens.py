@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import soundfile
 import torch
 from support.codecs.checkpoints import checkpoint, save_checkpoint
+from support.limits import limit
 from support.objects.fixtures import s3, s3_of_process
 from support.objects.s3 import S3
 
@@ -215,17 +215,6 @@ def test_two_exports_to_one_file_do_not_mix(tmp_path: Path, clips: Path) -> None
     assert list(file.parent.iterdir()) == [file]
 
 
-@contextmanager
-def _full_disk() -> Iterator[None]:
-    """Let no file grow beyond 100 bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.sample(1, among="places for tokens")
 def test_a_full_disk_is_named_and_so_is_what_there_is(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
@@ -238,13 +227,13 @@ def test_a_full_disk_is_named_and_so_is_what_there_is(
     for content in (None, b"of yesterday"):
         if content is not None:
             file.write_bytes(content)
-        with _full_disk():
+        with limit(resource.RLIMIT_FSIZE, 100):
             assert call(export) == 2
         assert words.format(file, "nothing was written") in capsys.readouterr().err
         assert [path.read_bytes() for path in file.parent.iterdir()] == ([] if content is None else [content])
     assert call(export) == 0
     capsys.readouterr()
-    with _full_disk():
+    with limit(resource.RLIMIT_FSIZE, 100):
         assert call(["tokens", "decode", str(file), "--out", str(out), *weights]) == 2
     assert words.format(out / "0.wav.flac", "what is finished is kept") in capsys.readouterr().err
     assert not list(out.iterdir())

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import errno
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.limits import limit
 
 from codec_superb.pipeline.probing.vector_store import CollectionVectors
-
-
-@contextmanager
-def limit(what: int, size: int) -> Iterator[None]:
-    """Set a limit of this process: bytes of a file, open files."""
-    before = resource.getrlimit(what)
-    resource.setrlimit(what, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(what, before)
 
 
 def test_a_full_disk_is_an_error_with_its_number_and_loses_no_block(tmp_path: Path) -> None:
