@@ -9,14 +9,21 @@ import pytest
 from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
 
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.tables import literature
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.score_envelope import TOO_GOOD, ComparedResult, crowd, likely
 
 SPEECH = {"mini": ("speech",)}
 """One row of results is enough for a rule."""
+EXACT: Mapping[str, float | None] = {
+    "stft": 0.0, "mel": 0.0, "pesq": 4.6438885, "stoi": 1.0, "estoi": 1.0, "f0corr": 1.0, "sdr": None, "si_sdr": None,
+}  # fmt: skip
+"""Means of a sound that came back exactly."""
 
 
 def warned(database: Database, codec: str = "opus_12k", kbps: float | None = 12.0, **made: Any) -> list[dict[str, Any]]:
@@ -139,14 +146,14 @@ class TestOutlier:
 def test_too_good_for_its_bitrate(database: Database, count: int, score: float, kinds: dict[str, bool]) -> None:
     """A tenth above the best of ten holds; among fewer it is a remark, and a narrow lead is neither."""
     for number in range(count):
-        publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number)
+        publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number, owner=f"lab {number}")
     assert {found["kind"]: found["holds"] for found in warned(database, score=score)} == kinds
 
 
 def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
     """Each step of an account lies less than a tenth above the one before; the first above all others is looked at."""
     for number in range(10):
-        publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number)
+        publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number, owner=f"lab {number}")
     publish(database, "step1", 12.0, 0.78, owner="climber")
     publish(database, "step2", 12.0, 0.79, owner="climber")
     assert "too good" in {found["kind"] for found in warned(database, "step3", score=0.87, owner="climber")}
@@ -154,12 +161,52 @@ def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
 
 
 def test_too_good_where_nobody_is(database: Database) -> None:
-    """At an empty bitrate the next ten above are asked: who beats them all with fewer bits is looked at first."""
+    """At an empty bitrate the next ten above are asked, less what fewer bits cost: as good as all of them is too good.
+
+    With fewer bits than words have, and none, whatever is better than noise waits, whoever is there.
+    """
+    tiny = {"kbps": 0.0005, "card": {"nominal_kbps": None, "nominal_tolerance": None, "bitrate_note": "variable"}}
+    few = [("too few bits", "mini, speech")]
+    assert [(found["kind"], found["where"]) for found in warned(database, "first", score=0.6, **tiny)] == few
+    assert [found["kind"] for found in warned(database, "none", score=0.6, **tiny, result={"kbps": 0.0})] == [
+        "too few bits"
+    ]
+    assert warned(database, "noise", score=0.44, **tiny) == []
     for number in range(10):
-        publish(database, f"other{number}_x", 6.0 * 1.3**number, 0.60 + 0.01 * number)
-    fiction = {"kbps": 0.1, "card": {"nominal_kbps": 0.1}}
-    assert [found["kind"] for found in warned(database, "gold", score=0.95, **fiction)] == ["too good"]
-    assert warned(database, "honest", score=0.70, **fiction) == []
+        publish(database, f"other{number}_x", 6.0 * 1.3**number, 0.60 + 0.01 * number, owner=f"lab {number}")
+    sparse = {"kbps": 0.1, "card": {"nominal_kbps": 0.1}}
+    (found,) = warned(database, "gold", score=0.655, **sparse)
+    assert (found["kind"], "10 codecs at 6.06 to 64.3 kbps leave 0.4" in found["text"]) == ("too good", True)
+    assert warned(database, "honest", score=0.54, **sparse) == []
+    assert {"too few bits", "too good"} == {found["kind"] for found in warned(database, "best", score=0.655, **tiny)}
+
+
+def test_an_account_is_one_rival(database: Database) -> None:
+    """Ten bad codecs of one account at an empty bitrate hold nobody; verified ones, or of ten accounts, do."""
+    for number in range(10):
+        publish(database, f"good{number}_x", 16.0 + number, 0.75, owner=f"lab {number}")
+        publish(database, f"bad{number}_x", 2.6 + 0.1 * number, 0.35, owner="mallory")
+    assert not any(found["holds"] for found in warned(database, "honest", 2.5, score=0.6))
+    for number in range(10):
+        publish(database, f"slow{number}_x", 2.6 + 0.1 * number, 0.35, owner="ann", status="verified")
+    assert "too good" in {found["kind"] for found in warned(database, "late", 2.5, score=0.6)}
+
+
+def test_published_codecs_are_believed() -> None:
+    """None of the neural codecs of the published tables is too good beside the others of its table."""
+    compared = 0
+    for table in literature():
+        for category in CATEGORIES:
+            known = [
+                ComparedResult(each.name, "", "neural", each.kbps, each.scores[category], None, None, sender=each.name)
+                for each in table.codecs
+                if each.kbps and category in each.scores
+            ]
+            for each in known:
+                rivals = crowd(each.kbps, [other for other in known if other is not each])
+                compared += bool(rivals)
+                assert not rivals or each.score <= likely(each.kbps, rivals, category) + TOO_GOOD, each
+    assert compared > 50
 
 
 @ON_SQLITE
@@ -190,7 +237,7 @@ class TestTheResultsAlone:
             {"result": {"largest_lag": 1, "clipped_samples": 100, "kbps": 14.0}},
             {"result": {"largest_lag": None, "encode_rtf": None, "decode_rtf": None}},
             {"result": {"kbps": 20.0}, "card": {"nominal_tolerance": None, "bitrate_note": "variable"}},
-            {"score": {"speech": 0.8}, "kbps": None, "card": {"kind": "lossless"}, "metrics": {"stft": 0.0}},
+            {"kbps": None, "card": {"kind": "lossless"}, "metrics": EXACT},
         ],
     )
     def test_silence(self, database: Database, made: Mapping[str, Any]) -> None:
@@ -213,8 +260,38 @@ class TestTheResultsAlone:
         card = {"kind": kind} | ({"nominal_kbps": None} if kind == "lossless" else {})
         warnings = {found["kind"]: found["holds"] for found in warned(database, card=card, metrics={"stft": distance})}
         # 12 kbps are fewer than any lossless codec needs
-        lossless = {"not lossless": False, "compression": True}
+        lossless = {"not lossless": True, "compression": True}
         assert warnings == (lossless if kind == "lossless" else {expected: True})
+
+    @pytest.mark.parametrize(
+        ("metrics", "kinds"),
+        [
+            ({"sdr": 101.0}, {"beyond"}),
+            ({"si_sdr": -81.0}, {"beyond"}),
+            ({"mel": 32.0}, {"beyond"}),
+            ({"sdr": 99.0, "si_sdr": -58.0}, set()),
+        ],
+    )
+    def test_ends_of_metrics(self, database: Database, metrics: Mapping[str, float], kinds: set[str]) -> None:
+        """A mean beyond what codecs have waits: it alone would decide the axis of a chart."""
+        assert {found["kind"] for found in warned(database, metrics=metrics)} == kinds
+
+    @pytest.mark.parametrize(
+        ("metrics", "kbps", "kinds"),
+        [
+            (EXACT, 90.0, set()),
+            (EXACT | {"sdr": 114.0, "stft": 1e-5}, 90.0, set()),
+            (EXACT, 64.0, {"compression"}),
+            (EXACT | {"estoi": 0.998}, 90.0, {"not lossless"}),
+            (EXACT | {"sdr": 65.0}, 90.0, {"not lossless"}),
+        ],
+    )
+    def test_who_says_lossless(
+        self, database: Database, metrics: Mapping[str, float | None], kbps: float, kinds: set[str]
+    ) -> None:
+        """Every metric is at its best up to rounding to 24 bits, and the bits are those that lossless coding needs."""
+        card = {"kind": "lossless", "nominal_kbps": None}
+        assert {found["kind"] for found in warned(database, "pack", kbps, metrics=metrics, card=card)} == kinds
 
 
 def test_a_name_of_somebody_else(database: Database) -> None:
@@ -310,6 +387,10 @@ class TestApplications:
             ("sim_pct", 100.0, 100.0, True),
             ("sim_pct", 99.99, 100.0, False),
             ("mseb_reconstruction_yamnet_mse", 0.0, 0.0, True),
+            ("mseb_stability_vectors_ced", 0.0, 0.0, True),
+            ("mseb_stability_vectors_ced", 0.001, 0.0, False),
+            ("asr_wer_pct", 501.0, 4.0, True),
+            ("asr_wer_pct", 200.0, 4.0, False),
             ("mseb_classification_gender_accuracy_pct", 100.0, 100.0, False),
         ],
     )
@@ -389,6 +470,8 @@ def test_copied_rows_wait(database: Database) -> None:
         session.get_one(Submission, original).status = "withdrawn"
     assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
     assert warned(database, "honest", owner="mallory", score=0.801) == []
-    lossless = {"kbps": None, "card": {"kind": "lossless"}, "metrics": {"stft": 0.0}}
-    publish(database, "flac", None, 0.8, owner="ann", **{k: v for k, v in lossless.items() if k != "kbps"})
-    assert warned(database, "wavpack", owner="mallory", **lossless) == []
+    lossless = {"card": {"kind": "lossless"}, "metrics": EXACT}
+    publish(database, "flac", None, 0.8, owner="ann", **lossless)
+    assert warned(database, "wavpack", None, owner="mallory", **lossless) == []
+    called = warned(database, "called", None, owner="mallory", card={"kind": "lossless"}, **values)
+    assert {"copied", "not lossless"} <= {found["kind"] for found in called}
