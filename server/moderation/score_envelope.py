@@ -13,9 +13,9 @@ CROWD = 10
 """Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
-FALL = 0.04
-"""What a score loses at least where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to
-0.7 kbps (29 classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
+FALL = 0.05
+"""What a score loses where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to 0.7 kbps (28
+classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
 NEAR = 3.0
 """Times its bitrate up to which codecs are as good as they are: DAC at 6 kbps is 0.08 better than what has twice as
 many bits (the published tables, music)."""
@@ -70,7 +70,7 @@ def _first_rates(ascending: Sequence[ComparedResult]) -> list[float]:
 def likely(kbps: float, rivals: Sequence[ComparedResult], category: str) -> float:
     """Return the best score that one of the rivals would leave at ``kbps``, at least that of no bits at all.
 
-    Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.56 at 0.5 kbps, two octaves below 2.
+    Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.54 at 0.5 kbps, two octaves below 2.
     """
     left = (other.score - FALL * max(0.0, math.log2(other.kbps / NEAR / kbps)) for other in rivals)
     return max(FLOORS[category], *left)
