@@ -14,8 +14,8 @@ CROWD = 10
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
 FALL = 0.05
-"""What a score loses where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to 0.7 kbps (28
-classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
+"""What a score loses where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to 0.7 kbps
+(28 classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
 NEAR = 3.0
 """Times its bitrate up to which codecs are as good as they are: DAC at 6 kbps is 0.08 better than what has twice as
 many bits (the published tables, music)."""
