@@ -32,6 +32,8 @@ SIGNED = ("drift:", "mi:", "nmi:", "control:")
 LARGEST_COUNT = 1e12
 """Of any count of a clip: far above the bits of an hour of sound, far below what sums cannot hold."""
 
+USUAL_ERRORS = 500.0
+"""Per cent: five words heard for each that was said, over a whole dataset."""
 MOST_ERRORS = 1000.0
 """For each word or character said: one of them, and 224 tokens of some four letters heard in 30 s, half of Whisper's
 context (arXiv:2212.04356)."""
@@ -76,6 +78,10 @@ class ProbeMetric:
     bounds: tuple[float, float] | None = None
     """What a file may say where ``minimum`` or ``maximum``, the ends of the scale of its intervals, is open: nothing
     that was measured lies beyond. None for the two themselves."""
+    usual: float = inf
+    """Largest value of a dataset that codecs have; beyond, somebody looks first."""
+    alike: bool = False
+    """Whether it compares a sound with its original: at its best over all clips, it is the original."""
 
     @property
     def admitted(self) -> tuple[float, float]:

@@ -5,6 +5,7 @@ Imports no model package, so that the service, the pages and the command line ca
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from codec_superb.applications.averages.composite import Composite
@@ -12,7 +13,7 @@ from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.frozen.rows import METHODS, frozen_probes
 from codec_superb.applications.mseb.tasks import own_tasks
-from codec_superb.applications.probe import MOST_ERRORS, Field, Probe, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, USUAL_ERRORS, Field, Probe, ProbeMetric
 from codec_superb.applications.token_contents.rows import contents_probes
 from codec_superb.applications.token_models.rows import model_probes
 from codec_superb.applications.tokens.rows import token_probes
@@ -55,12 +56,13 @@ _ROWS = (
             ProbeMetric(
                 "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
                 "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
-                f"{_FIGURES}:word_error_rate", per="words", bounds=_ERRORS,
+                f"{_FIGURES}:word_error_rate", per="words", bounds=_ERRORS, usual=USUAL_ERRORS,
             ),
             ProbeMetric(
                 "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
                 "As the word error rate, over characters: for Chinese, Japanese and Korean.",
                 f"{_FIGURES}:character_error_rate", per="characters", bounds=_ERRORS,
+                usual=USUAL_ERRORS,
             ),
         ),
         version="1",
@@ -102,9 +104,12 @@ _ROWS = (
         sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
         metrics=(
-            _mean(
-                "sim_pct", "Speaker similarity", "similarity", -100.0, 100.0,
-                "Cosine between the speaker embeddings of reference and resynthesis, times 100.", "%",
+            replace(
+                _mean(
+                    "sim_pct", "Speaker similarity", "similarity", -100.0, 100.0,
+                    "Cosine between the speaker embeddings of reference and resynthesis, times 100.", "%",
+                ),
+                alike=True,
             ),
         ),
         version="1",
@@ -239,7 +244,7 @@ _ROWS = (
             ProbeMetric(
                 "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
-                f"{_FIGURES}:mean", "distance", bounds=(0.0, _FARTHEST),
+                f"{_FIGURES}:mean", "distance", bounds=(0.0, _FARTHEST), alike=True,
             ),
         ),
         version="1",

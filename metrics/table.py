@@ -55,6 +55,11 @@ class Metric:
     undefined_by: Literal["reference", "either"] = "either"
     """What decides whether the metric has a meaning on a clip: the reference alone, so that it is undefined for every
     codec or for none, or the resynthesis too (nothing voiced in it, a ratio without end)."""
+    bounds: tuple[float, float] | None = None
+    """What a file may say where ``minimum`` or ``maximum``, the ends of the scale of intervals, is open: no samples
+    within ±1 have more. None for the two themselves."""
+    usual: tuple[float, float] = (-inf, inf)
+    """Between which the mean over clips lies of whatever codes sound; beyond, somebody looks first."""
     tolerance: float = 1e-3
     """By how much the value of a pair may differ between machines and versions of packages: in its unit, or as a share
     of the value for a distance without a largest one."""
@@ -70,6 +75,18 @@ class Metric:
     """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
     """Of the file of a plug-in that is one, set where it is found."""
+
+    @property
+    def admitted(self) -> tuple[float, float]:
+        """Least and largest value that is received."""
+        return self.bounds or (self.minimum, self.maximum)
+
+    @property
+    def best_end(self) -> float:
+        """Where nothing is better: what a copy has; in decibels, which end nowhere, the usual end."""
+        if self.key not in _OF_A_COPY and self.best not in {self.minimum, self.maximum}:
+            return self.usual[1] if self.higher_is_better else self.usual[0]
+        return _OF_A_COPY.get(self.key, self.best)
 
     def plugged(self, source: Source) -> Metric:
         """Return the row as a plug-in's: its version tells its source, and it has no part in defaults or overall score.
@@ -103,6 +120,18 @@ class Metric:
 
 
 _VOICED: tuple[Category, ...] = ("speech", "music")
+_OF_A_COPY = {"pesq": 4.6438, "pesq_c2": 4.6438}
+"""Of a signal with itself, below the end of the scale."""
+_DECIBELS = (-260.0, 260.0)
+"""Beyond, a ratio is the rounding of sums, and undefined (``distortion.py``)."""
+_USUAL_DECIBELS = (-80.0, 100.0)
+"""White noise has an SI-SDR of -58 dB on ``mini``; the rounding to 16 bits leaves a full sine 98 dB."""
+_STFT, _MEL = (0.0, 128.0), (0.0, 2300.0)
+"""Logarithms are at most 2 · (8.01 + 7.41) apart: of 1024 and 256, the sums of the windows, and of 1e-5. Magnitudes of
+a frame are 42 and 21 in the mean at most (Parseval), of two frames √2 times that; of mel bands, which the area makes
+narrow at low rates, at 1 kHz 2100 and 131."""
+_USUAL_DISTANCES = (0.0, 31.0)
+"""The logarithms alone. On ``mini`` silence has 12.7, white noise 15.7; full-scale noise for silence has 61."""
 
 _ROWS = (
     Metric(
@@ -123,6 +152,8 @@ _ROWS = (
         ),
         paper='Engel et al., "DDSP: Differentiable Digital Signal Processing", ICLR 2020',
         target="codec_superb.metrics.spectral:stft",
+        bounds=_STFT,
+        usual=_USUAL_DISTANCES,
         undefined_by="reference",
     ),
     Metric(
@@ -143,6 +174,8 @@ _ROWS = (
         ),
         paper='Kumar et al., "High-Fidelity Audio Compression with Improved RVQGAN", NeurIPS 2023',
         target="codec_superb.metrics.spectral:mel",
+        bounds=_MEL,
+        usual=_USUAL_DISTANCES,
         undefined_by="reference",
     ),
     Metric(
@@ -271,6 +304,8 @@ _ROWS = (
         definition="Energy of the best-scaled reference over the energy of what remains, both without their mean.",
         paper='Le Roux et al., "SDR: Half-Baked or Well Done?", ICASSP 2019',
         target="codec_superb.metrics.distortion:si_sdr",
+        bounds=_DECIBELS,
+        usual=_USUAL_DECIBELS,
     ),
     Metric(
         key="sdr",
@@ -287,6 +322,8 @@ _ROWS = (
         definition="Energy of the reference over the energy of the difference; level counts.",
         paper='Mitsufuji et al., "Music Demixing Challenge 2021", Frontiers in Signal Processing 2022',
         target="codec_superb.metrics.distortion:sdr",
+        bounds=_DECIBELS,
+        usual=_USUAL_DECIBELS,
     ),
     Metric(
         key="estoi",

@@ -41,12 +41,20 @@ def significant(value: float | None, digits: int = 2) -> str:
     return number(value, max(0, digits - 1 - magnitude))
 
 
+_LEAST_KBPS = 0.0001
+"""A bit in ten seconds; a card may state less, with hundreds of digits."""
+
+
 def kbps(value: float) -> str:
-    """Write a bitrate in kbps with about three digits: ``0.70``, ``12.8``, ``128``; a dash for NaN."""
+    """Write a bitrate in kbps with two or three digits: ``0.00052``, ``0.70``, ``12.8``, ``128``; a dash for NaN."""
     if isnan(value):
         return MISSING
     if value >= 99.95:  # noqa: PLR2004 - where rounding reaches three digits
         return number(value, 0)
+    if 0 < value < _LEAST_KBPS:
+        return f"< {_LEAST_KBPS}"
+    if 0 < value < 0.0995:  # noqa: PLR2004 - where two decimals are one digit
+        return significant(value)
     return number(value, 1 if value >= 9.995 else 2)  # noqa: PLR2004 - likewise two digits
 
 

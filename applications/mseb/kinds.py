@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.mseb.kind import Kind, Metrics
 from codec_superb.applications.mseb.set_kinds import SET_KINDS
-from codec_superb.applications.probe import MOST_ERRORS, Field, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, USUAL_ERRORS, Field, ProbeMetric
 
 _HERE = "codec_superb.applications.mseb"
 _FIGURES = f"{_HERE}.figures"
@@ -58,6 +58,7 @@ def _metric(row: _Row, key: str, label: str) -> ProbeMetric:
         row.target if ":" in row.target else f"{_FIGURES}:{row.target}",
         row.field,
         bounds=(0.0, 100.0 * MOST_ERRORS) if row.maximum == inf else None,  # rates of errors
+        usual=USUAL_ERRORS if row.maximum == inf else inf,
     )
 
 

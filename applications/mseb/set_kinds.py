@@ -55,7 +55,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_fad", f"{label}: Fréchet distance", "", False, 0.0, inf, 3,
             "Fréchet distance of normal densities fitted to the frames of originals and resyntheses.",
-            f"{_SETS}:fad", per="frames", bounds=_SQUARED,
+            f"{_SETS}:fad", per="frames", bounds=_SQUARED, alike=True,
         ),
         ProbeMetric(
             f"{key}_kad", f"{label}: kernel distance", "", False, -inf, inf, 3,
@@ -71,7 +71,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
             f"{key}_mse", f"{label}: mean squared difference", "", False, 0.0, inf, 4,
             "Mean squared difference of all frames of a clip from those of its original, mean over clips.",
             f"{_HERE.rpartition('.')[0]}.metric_functions:mean", "squared_difference",
-            bounds=_SQUARED,
+            bounds=_SQUARED, alike=True,
         ),
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def _vector_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_ced", f"{label}: continuous edit distance", "", False, 0.0, inf, 3,
             "Cost of editing the vectors of the original into those of the resynthesis, over twice their number.",
-            f"{_HERE}.stability:ced", per="vectors", bounds=_LONGER,
+            f"{_HERE}.stability:ced", per="vectors", bounds=_LONGER, alike=True,
         ),
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _code_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_ued", f"{label}: unit edit distance", "", False, 0.0, inf, 3,
             "Edits between the units of the original and of the resynthesis, over the units of the original.",
-            f"{_HERE}.stability:ued", per="units", bounds=_LONGER,
+            f"{_HERE}.stability:ued", per="units", bounds=_LONGER, alike=True,
         ),
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, NamedTuple
 
-from codec_superb.applications.probe import MOST_ERRORS, Field, ProbeMetric
+from codec_superb.applications.probe import MOST_ERRORS, USUAL_ERRORS, Field, ProbeMetric
 
 _HERE = "codec_superb.applications.understanding.figures"
 _LIMITS = "codec_superb.applications.understanding.limits"
@@ -49,6 +49,7 @@ class Kind:
             ProbeMetric(
                 f"{key}_{row.suffix}", f"{title}: {row.words}", row.unit, row.higher_is_better, row.minimum,
                 row.maximum, 2, row.definition, row.target, row.field, row.per, bounds=row.bounds,
+                usual=USUAL_ERRORS if row.bounds == _ERRORS else inf,
             )
             for row in self.rows
         )  # fmt: skip

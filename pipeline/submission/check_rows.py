@@ -86,7 +86,8 @@ def _questionable(rows: StoredRows, submission: Submission, metrics: Mapping[str
         known, value = metrics.get(key), rows.number(key)
         absent = rows.equals(f"{key}_status", None)
         if known is not None:
-            right &= absent | ((value >= known.minimum - _SLACK) & (value <= known.maximum + _SLACK))
+            least, most = known.admitted
+            right &= absent | ((value >= least - _SLACK) & (value <= most + _SLACK))
         else:
             right &= absent | (np.isfinite(value) & (key in metrics))
     return ~right
@@ -168,6 +169,8 @@ def _check_metrics(row: ClipRow, metrics: Mapping[str, Metric | None], where: st
             findings.add(f"{where}: {key}_reason", f"a reason for {entry.status}", "none", _AGAIN)
         known = metrics.get(key)
         value = entry.value
-        if known is None or value is None or known.minimum - _SLACK <= value <= known.maximum + _SLACK:
+        if known is None or value is None:
             continue
-        findings.add(f"{where}: {key}", f"{known.minimum} to {known.maximum}, the range of {key}", value, _AGAIN)
+        least, most = known.admitted
+        if not least - _SLACK <= value <= most + _SLACK:
+            findings.add(f"{where}: {key}", f"{least} to {most}, the range of {key}", value, _AGAIN)

@@ -24,8 +24,7 @@ FEWEST_OF_DECIMALS = 8
 """Values of which four decimals are no accident: one in ten to the eleventh is so short."""
 _DECIMALS = 4
 _BEST_SLACK = 1e-4
-"""How near to its best a metric is there. PESQ of a signal with itself is 4.6439, below the end of its scale."""
-_BEST = {"pesq": 4.6438, "pesq_c2": 4.6438}
+"""How near to its best a metric is there."""
 _LENGTHS = 1.2
 """Ratio of the longest clip to the shortest from which on equal numbers of bits or seconds say something."""
 FAILED_CLIPS, FAILED_SHARE = 3, 0.1
@@ -62,7 +61,7 @@ def _of_group(rows: StoredRows, submission: Submission, *, batched: bool) -> Ite
     seconds = rows.number("samples") / _rates(rows)
     if submission.codec.kind != "lossless":
         yield from _perfect(values)
-        yield from _repeated(values, seconds)
+    yield from _repeated(values, seconds)
     yield from _round(values)
     if not batched:
         yield from _times(rows, seconds)
@@ -80,10 +79,8 @@ def _perfect(values: Values) -> Iterator[str]:
 
 
 def _is_best(metric: Metric, values: Floats) -> NDArray[np.bool_]:
-    """Tell which values are the best that there are; a scale may go on behind what counts as best (decibels)."""
-    if metric.key not in _BEST and metric.best not in {metric.minimum, metric.maximum}:
-        return np.zeros(len(values), np.bool_)
-    best = _BEST.get(metric.key, metric.best)
+    """Tell which values are the best that there are."""
+    best = metric.best_end
     return np.asarray(values >= best - _BEST_SLACK if metric.higher_is_better else values <= best + _BEST_SLACK)
 
 

@@ -106,11 +106,12 @@ def _results() -> Any:
 def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
     card: Mapping[str, Any] = head.card
     states = {str(part["name"]): str(part["manifest_hash"]) for part in head.datasets or ()}
-    tokens = _claimed_tokens(card)
+    codebooks, claimed = card.get("codebooks") is not None, _claimed_tokens(card)
     figures: dict[tuple[Category, str], CodecFigures] = {}
     for row in results:
         category = next(category for category in CATEGORIES if category == row.category)
-        figures[category, row.dataset] = _figures(row, states, tokens)
+        counted = claimed if row.tokens_per_second is None else row.tokens_per_second
+        figures[category, row.dataset] = _figures(row, states, counted if codebooks else None)
     return BoardEntry(
         codec=head.codec,
         title=card["title"],
@@ -176,7 +177,7 @@ def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> 
         failed=row.failed,
         seconds=row.seconds,
         kbps=row.kbps,
-        tokens_per_second=tokens if row.tokens_per_second is None else row.tokens_per_second,
+        tokens_per_second=tokens,
         compression_ratio=row.compression_ratio,
         encode_rtf=row.encode_rtf,
         decode_rtf=row.decode_rtf,

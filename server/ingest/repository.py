@@ -69,11 +69,15 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
 
 
 def results(accepted: Accepted) -> Iterator[Result]:
-    """Rows of each category over all datasets (``dataset`` is ''), then of each dataset."""
+    """Rows of each category over all datasets (``dataset`` is ''), then of each dataset.
+
+    Without codebooks there is nothing of which the tokens are: they are in the clip rows alone.
+    """
+    hidden = {"tokens_per_second": None} if accepted.submission.codec.codebooks is None else {}
     for summary in accepted.categories:
-        yield to_row(summary, "")
+        yield to_row(summary.model_copy(update=hidden), "")
     for summary in accepted.datasets:
-        yield to_row(summary, summary.datasets[0])
+        yield to_row(summary.model_copy(update=hidden), summary.datasets[0])
 
 
 def blocks(identity: str, checked: Checked) -> Iterable[ClipBlock]:

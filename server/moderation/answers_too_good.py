@@ -7,15 +7,14 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from codec_superb.applications.table import PROBE_METRICS
-from codec_superb.server.moderation.neighbours import CROWD
 from codec_superb.server.moderation.score_deviation import BAND
+from codec_superb.server.moderation.score_envelope import CROWD
 from codec_superb.web.text import significant
 
 PART = 0.5
 """Of the errors on the originals, or of the least loss of others: with fewer somebody looks first."""
-
-ALIKE = frozenset({"sim_pct", "warpq", "mseb_reconstruction_yamnet_mse", "mseb_reconstruction_spectrogram_mse"})
-"""Figures that compare a sound with its original: at their best on all clips, it is the original."""
+ORIGINAL = 1e-6
+"""How far from its best, in its unit, a likeness to the original may be and still be that of the original."""
 
 
 class Rival(NamedTuple):
@@ -29,10 +28,10 @@ def too_good(own: Mapping[str, Any], kbps: float | None, rivals: Sequence[Rival]
     """Yield what is too good about a figure with its intervals, at ``kbps``; figures without intervals are left out."""
     metric = PROBE_METRICS[own["figure"]]
     best = metric.maximum if metric.higher_is_better else metric.minimum
-    if own["figure"] in ALIKE and own["resynthesis"]["value"] == best:
+    value, heard, loss = own["resynthesis"]["value"], own["reference"]["value"], own["loss"]
+    if metric.alike and value is not None and abs(best - value) <= ORIGINAL:
         yield f"{own['figure']}: {significant(best)}, that of the original itself"
         return
-    value, heard, loss = own["resynthesis"]["value"], own["reference"]["value"], own["loss"]
     if value is None or heard is None or loss["value"] is None or loss["high"] is None:
         return
     if isfinite(best) and loss["high"] < 0 and abs(best - value) < PART * abs(best - heard):

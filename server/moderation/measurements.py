@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from math import log2
+from math import inf, log2
 from typing import Any, NamedTuple
 
 from sqlalchemy import case, func, or_, select
@@ -63,6 +63,7 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
     entries = submission.card.get("codebook_size")
     for key, figure in sorted(own.items()):
         yield from (Doubt(key[0], text) for text in _of_tokens(figure, sent.get(key[0], (None, None)), entries))
+        yield from (Doubt(key[0], text) for text in _beyond(figure))
     if submission.card.get("codebooks") is None and (
         asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
     ):
@@ -165,6 +166,15 @@ def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
         for entry in document["applications"] or ()
         if not entry.get("slice") and (how := measured.get((entry["dataset"], entry["probe"]))) is not None
     }
+
+
+def _beyond(figure: Figure) -> Iterator[str]:
+    """Doubt what no codec has, which would leave a chart no room for the others."""
+    usual = PROBE_METRICS[figure["figure"]].usual if figure["figure"] in PROBE_METRICS else inf
+    for side in ("resynthesis", "reference"):
+        value = figure[side]["value"]
+        if value is not None and value > usual:
+            yield f"{figure['figure']}: {significant(value)} on the {side}; codecs have up to {usual:g}"
 
 
 def _is_of_tokens(figure: str) -> bool:

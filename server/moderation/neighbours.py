@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Executable, and_, or_, select
+from sqlalchemy import ColumnElement, Executable, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, EVER_COUNTED, STANDING, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, EVER_COUNTED, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
+from codec_superb.server.moderation.score_envelope import CROWD, ComparedResult
 
 # SQLite takes 32,766 parameters in a statement by default, and took 999 before 3.32
 _MOST_NAMED = 500
 """Largest number of ids in the IN clause of a statement."""
-CROWD = 10
-"""Codecs that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
 FEWEST_EQUAL, NEAR = 2, 0.005
 """Means of metrics that are no accident, and how far from a score results are looked at."""
 _MOST_READ = 5_000
@@ -26,21 +24,6 @@ MOST_TWINS = 5
 """Codecs with the same values that are named."""
 _ROUNDING = 1.001
 """Margin of the band in SQL; the exact comparison at its ends is done in Python."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedResult:
-    """The result of another codec on one dataset in one category."""
-
-    codec: str
-    family: str
-    kind: str
-    kbps: float
-    score: float
-    low: float | None
-    high: float | None
-    own: bool = False
-    """Whether the account that sends now reported it itself: a ladder of its own codecs must not lift what is usual."""
 
 
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
@@ -59,9 +42,7 @@ def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str
             continue
         key = (category, dataset, other.codec)
         if key not in newest or newest[key][0] < other.version:
-            newest[key] = other.version, ComparedResult(
-                other.codec, other.family, other.kind, kbps, score, low, high, other.own
-            )  # fmt: skip
+            newest[key] = other.version, other.result(kbps, score, low, high)
     found: dict[tuple[str, str], list[ComparedResult]] = defaultdict(list)
     for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
@@ -80,52 +61,36 @@ def _next_above(
     At an empty bitrate too somebody must be there to compare with.
     """
     known = {other.codec for other in near}
-    missing = CROWD - sum(other.kind != "lossless" and not other.own and other.kbps >= kbps / BAND for other in near)
-    if missing <= 0:
+    above = [other for other in near if other.kind != "lossless" and not other.own and other.kbps >= kbps / BAND]
+    senders = {other.sender for other in above}
+    if len(senders) >= CROWD:
         return []
-    statement = (
-        select(Result.submission_id, Result.kbps, Result.score, Result.low, Result.high)
-        .where(Result.dataset == row.dataset, Result.category == row.category, Result.kbps > kbps)
-        .where(Result.score.is_not(None), Result.submission_id != row.submission_id)
-        .order_by(Result.kbps)
-        .limit(_MOST_NAMED)
-    )
     found: list[ComparedResult] = []
-    for identity, rate, score, low, high in session.execute(statement):
+    for identity, rate, score, low, high in session.execute(_above(row, kbps)):
         other = others.get(identity)
-        if rate is None or score is None:  # the statement leaves them out; the columns allow them
-            continue
-        if other is not None and other.kind != "lossless" and other.codec not in known and missing > 0:
-            missing -= not other.own
+        if other is not None and other.kind != "lossless" and other.codec not in known and len(senders) < CROWD:
             known.add(other.codec)
-            found.append(ComparedResult(other.codec, other.family, other.kind, rate, score, low, high, other.own))
+            found.append(other.result(rate, score, low, high))
+            senders |= set() if other.own else {other.sender}
     return found
 
 
-def clean_scores(session: Session, submission: Submission) -> Mapping[tuple[str, str], float]:
-    """Scores of the codec without the condition of a submission, by category and dataset, where the clips are the same.
-
-    Empty for a clean submission, and for one that is compared with the damaged sound: that may be easier to keep.
-    """
-    if submission.custom or not submission.condition or submission.document["condition"]["reference"] == "input":
-        return {}
-    clean = session.scalars(
-        select(Submission)
+def _above(row: Result, kbps: float) -> Executable:
+    """Select the results at higher bitrates, lowest first, a few of each account: many of one hide nobody's."""
+    turn = func.row_number().over(
+        partition_by=(case((_COUNTS, Submission.id), else_=None), case((_COUNTS, None), else_=Submission.account_id)),
+        order_by=Result.kbps,
+    )
+    found = (
+        select(Result.submission_id, Result.kbps, Result.score, Result.low, Result.high, turn.label("turn"))
+        .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(COUNTED, Submission.codec_id == submission.codec_id)
-        .order_by(*(each.desc() for each in STANDING))
-        .limit(1)
-    ).one_or_none()
-    if clean is None:
-        return {}
-    states = {(part["name"], part["manifest_hash"], part["selected"]) for part in submission.document["datasets"]}
-    return {
-        (row.category, part["name"]): row.score
-        for part in clean.document["datasets"]
-        if (part["name"], part["manifest_hash"], part["selected"]) in states
-        for row in clean.results
-        if row.dataset == part["name"] and row.score is not None
-    }
+        .where(COUNTED, Result.dataset == row.dataset, Result.category == row.category, Result.kbps > kbps)
+        .where(Result.score.is_not(None), Result.submission_id != row.submission_id)
+        .subquery()
+    )
+    columns = found.c.submission_id, found.c.kbps, found.c.score, found.c.low, found.c.high
+    return select(*columns).where(found.c.turn <= CROWD).order_by(found.c.kbps).limit(_MOST_NAMED)
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
@@ -178,6 +143,17 @@ class _Other(NamedTuple):
     family: str
     kind: str
     own: bool
+    sender: str | int
+
+    def result(self, kbps: float, score: float, low: float | None, high: float | None) -> ComparedResult:
+        """Return a result of it."""
+        return ComparedResult(self.codec, self.family, self.kind, kbps, score, low, high, self.own, self.sender)
+
+
+_COUNTS: ColumnElement[bool] = or_(
+    Submission.status == "verified", Codec.owner_id.is_(None), Submission.account_id.is_(None)
+)
+"""Whether a submission counts by itself, not as one of its account's."""
 
 
 def _others(session: Session, submission: Submission) -> list[_Other]:
@@ -186,11 +162,15 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
             Submission.id, Codec.name, Submission.version,
             Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
             and_(Submission.account_id == submission.account_id, Submission.status == "self-reported"),
+            case((_COUNTS, None), else_=Submission.account_id),
         )
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED, Submission.codec_id != submission.codec_id)
     )  # fmt: skip
-    return [_Other(*row) for row in session.execute(statement)]
+    return [
+        _Other(identity, codec, version, family, kind, own, identity if account is None else account)
+        for identity, codec, version, family, kind, own, account in session.execute(statement)
+    ]
 
 
 def _near(submission: Submission, others: Collection[_Other]) -> Executable:

@@ -13,13 +13,23 @@ from typing import TypedDict
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
+from codec_superb.server.moderation.damage import damage_doubts
 from codec_superb.server.moderation.measurements import measurement_doubts
-from codec_superb.server.moderation.neighbours import CROWD, ComparedResult, clean_scores, neighbours_of, twins_of
+from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
+from codec_superb.server.moderation.score_envelope import (
+    SPOKEN_KBPS,
+    TOO_GOOD,
+    ComparedResult,
+    crowd,
+    likely,
+    needs_no_bits,
+)
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
@@ -49,16 +59,16 @@ WEAKER = 0.98
 """Largest ratio of bitrates at which another setting counts as a lower one."""
 SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
-TOO_GOOD = 0.1
-"""Lead over every codec of similar bitrate from which on somebody looks first."""
-BETTER_DAMAGED = 0.02
-"""Lead of a score under a condition over that of the same codec without it, on the same clips, that needs a look."""
 FASTEST = 1e-6
 """Seconds of computing for a second of sound that nothing takes: to copy the samples alone takes ten times as long."""
-COMPRESSION = 5.0
-"""Largest ratio of a lossless codec to 16-bit PCM without a question; FLAC on the speech of ``mini`` has 2.6."""
+COMPRESSION = 3.5
+"""Largest ratio of a lossless codec to 16-bit PCM without a question: music needs 40 to 70 % of it (Hans and Schafer,
+"Lossless Compression of Digital Audio", IEEE Signal Processing Magazine 18(4), 2001), FLAC on ``mini`` 38 to 46 %; what
+needs less than 29 % is mostly digital silence."""
 EXACT = 1e-6
 """Largest STFT distance of clips that were returned exactly, up to rounding."""
+ROUNDED = 1e-3
+"""How far from its best a metric may be of sound that was rounded to 24 bits: 1e-5 of STFT distances was measured."""
 
 
 def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarning]:
@@ -79,20 +89,15 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
         _warning("application", where, text, holds=weight)
         for where, text, weight in measurement_doubts(session, submission)
     ]
-    clean = clean_scores(session, submission)
-    twins = {} if card.kind == "lossless" else twins_of(session, submission)
+    warnings += [
+        _warning("condition", where, text, holds=weight) for where, text, weight in damage_doubts(session, submission)
+    ]
+    twins = twins_of(session, submission)
     for row in rows:
         where = f"{row.dataset}, {row.category}"
-        if (same := twins.get((row.category, row.dataset))) and not _is_exact(row):
+        if (same := twins.get((row.category, row.dataset))) and not _is_exact(row) and not _is_lossless(card, row):
             text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
             warnings.append(_warning("copied", where, text, holds=True))
-        before = clean.get((row.category, row.dataset))
-        if before is not None and row.score is not None and row.score > before + BETTER_DAMAGED:
-            text = (
-                f"scores {number(row.score, 3)} under {submission.condition}, {number(before, 3)} without: damage "
-                "leaves no more of a sound"
-            )
-            warnings.append(_warning("condition", where, text, holds=True))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
             warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]
@@ -140,27 +145,39 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far above that of every codec with as many bits, or of the next ones where few have as few."""
+    """Warn of a score far above what codecs with as many bits, or the next ones with more, leave likely."""
     kbps = row.kbps
-    if row.score is None or not kbps or card.kind == "lossless":
+    if row.score is None or not kbps or _is_lossless(card, row):
         return
-    rivals = sorted(
-        (other for other in near if other.kind != "lossless" and other.kbps >= kbps / BAND),
-        key=lambda other: other.kbps,
-    )
-    if sum(not other.own for other in rivals) >= CROWD:
-        rivals = [other for other in rivals if not other.own]
-    rivals = [other for place, other in enumerate(rivals) if place < CROWD or other.kbps <= kbps * BAND]
-    best = max((other.score for other in rivals), default=1.0)
-    if len(rivals) >= CROWD and row.score > best + TOO_GOOD:
+    rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
+    if rivals and row.score > (best := likely(kbps, rivals, row.category)) + TOO_GOOD:
         described = f"{len(rivals)} codecs at {kbps_text(rivals[0].kbps)} to {kbps_text(rivals[-1].kbps)} kbps"
-        yield "too good", f"scores {number(row.score, 3)}, the best of {described} {number(best, 3)}"
+        yield "too good", f"scores {number(row.score, 3)}; {described} leave {number(best, 3)} likely at its bitrate"
+
+
+def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a score above that of noise with fewer bits than words have."""
+    if row.score is None or row.kbps is None or row.kbps >= SPOKEN_KBPS or needs_no_bits(row.score, row.category):
+        return
+    told = f"scores {number(row.score, 3)} with {significant(1000 * row.kbps)} bit/s"
+    yield "too few bits", f"{told}: what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
+
+
+def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a metric whose mean is beyond what codecs have."""
+    for key, estimate in to_summary(row).metrics.items():
+        if key not in METRICS or estimate.mean is None:
+            continue
+        metric, mean = METRICS[key], estimate.mean
+        (least, most), exact = metric.usual, _is_lossless(card, row)
+        if (mean < least or mean > most) and not (exact and (mean > most) == metric.higher_is_better):
+            yield "beyond", f"{metric.label} is {significant(mean, 3)}; codecs have {number(least, 0)} to {most:.0f}"
 
 
 def _band(card: Card, row: Result, near: Sequence[ComparedResult]) -> list[ComparedResult]:
     """Return the lossy codecs of similar bitrate, for a lossy one."""
     kbps = row.kbps
-    if not kbps or card.kind == "lossless":
+    if not kbps or _is_lossless(card, row):
         return []
     limit = math.log(BAND)
     return [other for other in near if other.kind != "lossless" and abs(math.log(other.kbps / kbps)) <= limit]
@@ -223,12 +240,23 @@ def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
 
 def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a lossless codec that is not exact."""
-    distance = _distance(row)
-    if card.kind == "lossless" and distance is not None and distance > EXACT:
-        yield (
-            "not lossless",
-            f"a lossless codec returns its input exactly; the STFT distance is {significant(distance)}",
-        )
+    if card.kind == "lossless" and (short := _short_of_best(row)):
+        yield "not lossless", f"a lossless codec returns its input exactly, which {', '.join(short)} say it does not"
+
+
+def _is_lossless(card: Card, row: Result) -> bool:
+    """Whether a codec is what it says: what is lossless alone is compared with no other."""
+    return card.kind == "lossless" and not _short_of_best(row)
+
+
+def _short_of_best(row: Result) -> list[str]:
+    """Name the metrics that are not at their best on all clips: since nothing is better, their mean tells."""
+    means = {METRICS[key]: estimate.mean for key, estimate in to_summary(row).metrics.items() if key in METRICS}
+    short = [
+        metric.label for metric, mean in means.items()
+        if mean is not None and (metric.best_end - mean) * (1 if metric.higher_is_better else -1) > ROUNDED
+    ]  # fmt: skip
+    return sorted(short)
 
 
 def _is_exact(row: Result) -> bool:
@@ -249,7 +277,8 @@ def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Wa
 
 
 _RULES: tuple[tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], bool], ...] = (
-    (_weaker_setting, False), (_outlier, False), (_too_good, True), (_lag, False), (_clipping, False),
-    (_bitrate, False), (_speed, True), (_exactness, True), (_lossiness, False), (_compression, True),
+    (_weaker_setting, False), (_outlier, False), (_too_good, True), (_too_few_bits, True), (_ends, True),
+    (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True), (_exactness, True), (_lossiness, True),
+    (_compression, True),
 )  # fmt: skip
 """Each with whether it holds a submission back: the others are remarks, which honest codecs may earn."""

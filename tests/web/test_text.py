@@ -20,7 +20,17 @@ def test_number(value: float | None, decimals: int, written: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0.7, "0.70"), (9.996, "10.0"), (12.84, "12.8"), (99.96, "100"), (math.nan, "–")],
+    [
+        (0.7, "0.70"),
+        (9.996, "10.0"),
+        (12.84, "12.8"),
+        (99.96, "100"),
+        (0.0994, "0.099"),
+        (0.00052, "0.00052"),
+        (1e-300, "< 0.0001"),
+        (0, "0.00"),
+        (math.nan, "–"),
+    ],
 )
 def test_kbps(value: float | None, written: str) -> None:
     """Bitrates carry about three digits at any size."""

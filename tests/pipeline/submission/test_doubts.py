@@ -101,6 +101,8 @@ def test_what_has_an_honest_reason(submission: Submission) -> None:
     """A lossless codec is perfect, a batch shares its time out, tokens fill a block, and three clips say nothing."""
     perfect = [values(row, mel=0.0, stft=0.0, pesq=4.6438885, stoi=1.0, f0corr=1.0) for row in drawn()]
     assert doubts(perfect, _with_card(submission, kind="lossless", nominal_kbps=None)) == []
+    called = [values(row, mel=1.5 + number // 2, stft=2.5 + number // 2) for number, row in enumerate(drawn())]
+    assert any("the same value" in each for each in doubts(called, _with_card(submission, kind="lossless")))
     shared = [row.model_copy(update={"encode_s": 0.01 * (row.seconds or 0)}) for row in drawn()]
     stamps: tuple[Provenance, ...] = submission.datasets[0].provenance
     batch = tuple(stamp.model_copy(update={"batch_seconds": 60.0}) for stamp in stamps)

@@ -127,6 +127,17 @@ def test_every_metric_of_a_row_is_looked_at() -> None:
     ]
 
 
+@pytest.mark.parametrize(("key", "most"), [("sdr", 260.0), ("si_sdr", 260.0), ("stft", 128.0), ("mel", 2300.0)])
+def test_no_sound_is_farther(key: str, most: float) -> None:
+    """Decibels and distances end where the arithmetic of samples within ±1 does, with 1 for rounding at neither end."""
+    least = -most if key in {"sdr", "si_sdr"} else 0.0
+    for value, fits in ((most, True), (most + 1, False), (least, True), (least - 1, False)):
+        metrics = Submission.model_construct(codec=card(), metrics={key: "1"}, custom_metrics={})
+        findings = Findings()
+        check_rows(StoredRows.of([row("a", metrics={key: ok(value)})]), metrics, findings)
+        assert [p.expected for p in findings.problems] == ([] if fits else [f"{least} to {most}, the range of {key}"])
+
+
 UNEVEN = card("tok", frame_rate=1.0, codebooks=2, codebook_size=1000, nominal_kbps=2 * math.log2(1000) / 1000)
 APART = card("tok", frame_rate=1.0, codebooks=2, codebook_sizes=(1000, 8), nominal_kbps=(math.log2(1000) + 3) / 1000)
 NOTE = {"bitrate_note": "a voice beside the tokens"}

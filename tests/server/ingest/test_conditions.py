@@ -142,6 +142,15 @@ def test_nobody_replaces_the_results_of_another_under_a_condition(service: Servi
     assert "carol" not in shown
 
 
+def test_a_clean_result_behind_a_better_damaged_one(service: Service, tmp_path: Path) -> None:
+    """It waits as the damaged one would that came second; what another account reported is a remark alone."""
+    for codec, account, held in (("opus_96k", "ann", True), ("opus_128k", "carol", False)):
+        service.send(_file(tmp_path / f"{codec} 1", LOSSES[0], 0.3, codec), account=account)
+        clean = service.send(_file(tmp_path / f"{codec} 2", None, 0.0, codec)).json()
+        assert ("condition", held) in {(each["kind"], each["holds"]) for each in clean["warnings"]}
+        assert clean["status"] == ("held" if held else "self-reported")
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "version", "told"),

@@ -50,7 +50,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
     with database.transaction(write=True) as session:
         make_submission(session, "opus_6k", 6.0, 0.70)
         make_submission(session, "opus_12k", 12.0, 0.80, status="verified")
-        make_submission(session, "opus_24k", 24.0, 0.81)
+        make_submission(session, "opus_24k", 24.0, 0.81, result={"tokens_per_second": 50.0})  # without codebooks
         make_submission(session, "encodec_6k", 6.0, 0.75, card=NEURAL)
         here = {"title": "Mine", "weights": {"source": "/home/me/weights.pt"}, "causal": False}
         make_submission(session, "secret", 6.0, 0.78, card=NEURAL | here)

@@ -42,3 +42,16 @@ def test_the_band_and_the_family_are_enough(database: Database, monkeypatch: pyt
     }  # fmt: skip
     assert set(near) <= {"opus_64k", "aac_16k", "moved", "aac_128k"}
     assert ("aac_128k" in near) == (named == 0)
+
+
+def test_many_of_one_account_hide_nobody(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an account a few results above are read, so that those of the next senders are among the first that are."""
+    monkeypatch.setattr(neighbours, "_MOST_NAMED", 3)
+    monkeypatch.setattr(neighbours, "CROWD", 2)
+    with database.transaction(write=True) as session:
+        mine = make_submission(session, "lone_2k", 2.0, owner="me")
+        for number in range(4):
+            make_submission(session, f"bad{number}", 5.0 + number, owner="mallory")
+        make_submission(session, "good", 24.0, owner="ann")
+    with database.transaction() as session:
+        assert set(found(session, mine)) == {"bad0", "bad1", "good"}

@@ -40,7 +40,8 @@ def make_codecs(database: Database) -> None:
                 Probed(ACCURACY, same, 80.0, "mini", "cascade"),
                 Probed(NEAREST, same, 91.0, "mini", "log-mel-frames"),
             ]
-            make_submission(session, codec, kbps, applications=probed, result={"tokens_per_second": tokens})
+            card = {"codebooks": 1, "frame_rate": tokens, "codebook_size": round(2 ** (1000 * kbps / tokens))}
+            make_submission(session, codec, kbps, applications=probed, card=card)
         other = [Probed(MRR, 0.5, 0.6, "mini", CASCADE, width=0.05), Probed(ACCURACY, 70.0, 80.0, "mini", "cascade")]
         make_submission(session, "opus_12k", 12.0, applications=other)
 

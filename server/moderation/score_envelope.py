@@ -1,0 +1,81 @@
+"""The highest score that others leave likely at a bitrate, of which a result that is better waits for a moderator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from codec_superb.server.moderation.score_deviation import BAND
+
+CROWD = 10
+"""Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
+TOO_GOOD = 0.1
+"""Lead over every codec of similar bitrate from which on somebody looks first."""
+FALL = 0.05
+"""What a score loses where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to 0.7 kbps
+(28 classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
+NEAR = 3.0
+"""Times its bitrate up to which codecs are as good as they are: DAC at 6 kbps is 0.08 better than what has twice as
+many bits (the published tables, music)."""
+SPOKEN_KBPS = 0.039
+"""What speech says, in 17 languages: Coupé et al., "Different languages, similar encoding efficiency", Science Advances
+5(9), 2019. With fewer bits not even the words are there, and less than the name of a clip where clips take a second."""
+FLOORS: Mapping[str, float] = MappingProxyType({"speech": 0.45, "audio": 0.55, "music": 0.35})
+"""Scores that need no bits. On ``mini``: a constant 0.434 on speech, noise with the spectrum and the level of each clip
+0.541 on audio and 0.315 on music, silence and white noise less."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedResult:
+    """The result of another codec on one dataset in one category."""
+
+    codec: str
+    family: str
+    kind: str
+    kbps: float
+    score: float
+    low: float | None
+    high: float | None
+    own: bool = False
+    """Whether the account that sends now reported it itself: a ladder of its own codecs must not lift what is usual."""
+    sender: str | int = ""
+    """The account that reported it, or the submission where each counts: verified, or under a name that is nobody's."""
+
+
+def crowd(kbps: float, others: Sequence[ComparedResult]) -> list[ComparedResult]:
+    """Return those of about this bitrate, or up to that of the tenth sender above; none where fewer senders are there.
+
+    However many codecs an account has reported, it is one sender; its own are left out where ten others are there.
+    """
+    above = sorted((other for other in others if other.kbps >= kbps / BAND), key=lambda other: other.kbps)
+    strangers = [other for other in above if not other.own]
+    if len(senders := _first_rates(strangers)) >= CROWD:
+        above = strangers
+    elif len(senders := _first_rates(above)) < CROWD:
+        return []
+    reach = max(senders[CROWD - 1], kbps * BAND)
+    return [other for other in above if other.kbps <= reach]
+
+
+def _first_rates(ascending: Sequence[ComparedResult]) -> list[float]:
+    """Return the lowest bitrate of each sender, ascending."""
+    first: dict[str | int, float] = {}
+    for other in ascending:
+        first.setdefault(other.sender, other.kbps)
+    return [*first.values()]
+
+
+def likely(kbps: float, rivals: Sequence[ComparedResult], category: str) -> float:
+    """Return the best score that one of the rivals would leave at ``kbps``, at least that of no bits at all.
+
+    Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.54 at 0.5 kbps, two octaves below 2.
+    """
+    left = (other.score - FALL * max(0.0, math.log2(other.kbps / NEAR / kbps)) for other in rivals)
+    return max(FLOORS[category], *left)
+
+
+def needs_no_bits(score: float, category: str) -> bool:
+    """Whether noise has such a score."""
+    return score <= FLOORS[category]

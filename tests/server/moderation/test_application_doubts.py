@@ -1,0 +1,165 @@
+"""Doubts about figures of applications: where they must come, and silence where they must not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.server.board import Probed, make_submission
+from support.server.warned import SPEECH, publish, warned
+
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.session import Database
+
+
+class TestApplications:
+    """What does not depend on the codec is what others found with the same model."""
+
+    @pytest.mark.parametrize(
+        ("told", "text"),
+        [
+            ({"left_out": 6}, "asr: 6 clips without a label, 2 in results of others"),
+            ({"words": 900}, "asr: 900 words in the labels, 400 in results of others"),
+            (
+                {"value": 7.0, "ceiling": 9.0},
+                "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
+            ),
+            ({}, ""),
+            ({"ceiling": 4.4}, ""),
+            ({"value": 7.0, "ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
+        ],
+    )
+    def test_against_others(self, database: Database, told: dict[str, Any], text: str) -> None:
+        """Clips cannot be chosen by their labels; another model is another measurement, and is ranked apart."""
+        honest = [Probed("asr_wer_pct", 8.0, 4.0)]
+        for number, owner in enumerate(("ann", "ann", "bob", "carl")):
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
+        probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
+        found = warned(database, owner="mallory", applications=[probed])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    @pytest.mark.parametrize(
+        ("figure", "value", "ceiling", "text"),
+        [
+            ("tokens_entropy_kbps", 10.5, 12.0, ""),
+            ("tokens_entropy_kbps", 0.02, 12.0, "entropy-coded, 0.020 of 12 kbps of tokens are left"),
+            ("tokens_entropy_kbps", 20.0, 24.0, "tokens are worth 24 kbps, 12 were sent"),
+            ("tokens_unigram_bits", 5.0, 6.0, ""),
+            ("tokens_lm_bits", 6.3, 6.0, ""),
+            ("tokens_unigram_bits", 7.0, 6.0, "tokens_unigram_bits: 7.0 bits a token of 6.0 nominal ones"),
+            (
+                "tokens_lm_bits",
+                5.0,
+                1e9,
+                "tokens_lm_bits: 1000000000 nominal bits a token, of codebooks of 64 entries",
+            ),
+            ("tokens_recode_5_pct", 97.0, 100.0, ""),
+            ("tokens_recode_5_pct", 100.0, 100.0, "every token is the same after five codings"),
+        ],
+    )
+    def test_tokens(self, database: Database, figure: str, value: float, ceiling: float, text: str) -> None:
+        """What an entropy coder cannot leave, more than is sent or can be, and tokens that nothing changes wait."""
+        card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
+        found = warned(database, card=card, applications=[Probed(figure, value, ceiling)])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    def test_tokens_of_a_codec_without_any(self, database: Database) -> None:
+        """A codec of bytes has none."""
+        (found,) = warned(database, applications=[Probed("tokens_coded_bits", 3.0, 4.0)])
+        assert (found["text"], found["holds"]) == ("tokens_coded_bits: the card of opus_12k has no codebooks", True)
+
+    @pytest.mark.parametrize(
+        ("others", "value", "text"),
+        [
+            (0, 0.5, "asr_wer_pct: 0.50 on the resyntheses, 4.0 on the originals"),
+            (0, 3.0, ""),
+            (9, 4.0, ""),
+            (10, 4.0, "asr_wer_pct: 0 is lost, 4.0 or more by 10 codecs of its bitrate, or with the next ones above"),
+            (10, 6.5, ""),
+        ],
+    )
+    def test_too_good(self, database: Database, others: int, value: float, text: str) -> None:
+        """Perfect answers wait: half the errors on the originals, or of what ten others lose; a good codec does not."""
+        for number in range(others):
+            honest = [Probed("asr_wer_pct", 8.0 + 0.1 * number, 4.0)]
+            made = {"owner": f"o{number}", "applications": honest}
+            publish(database, f"x{number}_x", 12.0 + number, 0.7 + 0.003 * number, **made)
+        forged = Probed("asr_wer_pct", value, 4.0)
+        found = warned(database, owner="mallory", applications=[forged])
+        own = [(w["text"], w["holds"]) for w in found if w["kind"] == "application"]
+        assert own == ([(text, True)] if text else [])
+
+    @pytest.mark.parametrize(
+        ("figure", "value", "best", "held"),
+        [
+            ("sim_pct", 100.0, 100.0, True),
+            ("sim_pct", 99.99, 100.0, False),
+            ("mseb_reconstruction_yamnet_mse", 0.0, 0.0, True),
+            ("mseb_stability_vectors_ced", 0.0, 0.0, True),
+            ("mseb_stability_vectors_ced", 0.001, 0.0, False),
+            ("asr_wer_pct", 501.0, 4.0, True),
+            ("asr_wer_pct", 200.0, 4.0, False),
+            ("mseb_classification_gender_accuracy_pct", 100.0, 100.0, False),
+        ],
+    )
+    def test_the_original_itself(self, database: Database, figure: str, value: float, best: float, held: bool) -> None:
+        """A likeness to the original at its best is for lossless codecs alone; answers may all be right."""
+        found = warned(database, owner="mallory", applications=[Probed(figure, value, best)])
+        own = [w["holds"] for w in found if w["kind"] == "application"]
+        assert own == ([True] if held else [])
+
+    def test_one_account_decides_no_ceiling(self, database: Database) -> None:
+        """One forged ceiling holds nobody; two accounts that agree, or one that a moderator accepted, hold the next."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 103.0, 102.0, left_out=9)
+        with database.transaction(write=True) as session:
+            first = make_submission(
+                session, "bad_x", 12.0, 0.78, datasets=SPEECH, owner="mallory", applications=[forged]
+            )
+        publish(database, "worse_x", 12.0, 0.785, owner="mallory", applications=[forged])
+        (found,) = warned(database, "new_x", owner="ann", applications=[honest])
+        assert (found["holds"], "2 clips without a label, 9 in" in found["text"]) == (False, True)
+        publish(database, "x0_x", 12.0, 0.79, owner="ann", applications=[honest])
+        assert warned(database, "x1_x", owner="bob", applications=[honest]) == []
+        publish(database, "x1_x", 12.0, 0.793, owner="bob", applications=[honest])
+        (found,) = warned(database, "late_x", owner="eve", applications=[forged])
+        assert (found["holds"], "2 in" in found["text"], "(too few" in found["text"]) == (True, True, True)
+        with database.transaction(write=True) as session:
+            session.get_one(Submission, first).decided_by = "the moderator"
+        assert [each["holds"] for each in warned(database, "x2_x", owner="carl", applications=[honest])] == [True]
+
+    def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
+        """No file of theirs has a hash."""
+        for number, owner in enumerate(("ann", "bob")):
+            asked = Probed("asr_wer_pct", 8.0, 4.0, backend="answers:one", sha256="")
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=[asked])
+        for name, warnings in (("answers:one", 1), ("answers:two", 0)):
+            probed = Probed("asr_wer_pct", 7.0, 9.0, backend=name, sha256="")
+            assert len(warned(database, owner="mallory", applications=[probed])) == warnings
+
+    @pytest.mark.parametrize("status", ["verified", "self-reported"])
+    def test_others_are_found_behind_many_without_the_figure(self, database: Database, status: str) -> None:
+        """Forty newer codecs that have other figures or none, verified or of one account, hide nobody's."""
+        publish(database, "first_x", 12.0, 0.79, owner="ann", applications=[Probed("asr_wer_pct", 8.0, 4.0)])
+        for number in range(40):
+            other = [Probed("utmos", 3.0, 4.0)] if number % 2 else []
+            publish(database, f"x{number}_x", 12.0, 0.78, owner="bob", status=status, applications=other)
+        found = warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 3.0, 4.0, left_out=9)])
+        assert [w["kind"] for w in found] == ["application"]
+
+    def test_a_rival_without_an_interval_stops_no_comparison(self, database: Database) -> None:
+        """One codec whose clips all failed does not take ten others out of the count."""
+        for number in range(11):
+            figure = Probed("asr_wer_pct", 8.0, 4.0) if number else Probed("asr_wer_pct", 8.0, 4.0, width=None)
+            publish(database, f"x{number}_x", 12.0, 0.7 + 0.003 * number, owner=f"o{number}", applications=[figure])
+        found = warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 4.0, 4.0)])
+        assert [w["kind"] for w in found if "is lost" in w["text"]] == ["application"]
+
+    def test_nobody_is_held_against_results_of_one_account(self, database: Database) -> None:
+        """Ten results of one account are one vote against a verified and another account's; its own are none."""
+        honest, forged = Probed("asr_wer_pct", 8.0, 4.0), Probed("asr_wer_pct", 3.0, 4.0, left_out=9)
+        publish(database, "verified_x", 12.0, 0.790, owner="ann", status="verified", applications=[honest])
+        publish(database, "reported_x", 12.0, 0.793, owner="bob", applications=[honest])
+        for number in range(4):
+            publish(database, f"forged{number}_x", 12.0, 0.81, owner="mallory", applications=[forged])
+        assert warned(database, owner="carl", applications=[honest]) == []
+        assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["application"]
