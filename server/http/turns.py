@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from math import ceil
 from threading import Lock
 from typing import TypeVar
 
@@ -40,17 +41,27 @@ class Turns:
         return self._places == 0
 
 
+def waiting_time(ahead: int, places: int, patience: float, longest: float) -> float:
+    """Return the seconds for which to wait behind ``ahead`` turns of up to ``longest``, of which ``places`` run."""
+    return patience + longest * ceil(ahead / max(1, places))
+
+
 class FairTurns:
     """Turns of requests of the event loop, which wait without a thread, those of one sender behind each other.
 
     So a sender with many leaves a place to the others, or, where there is only one, every second turn.
     """
 
-    def __init__(self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable]) -> None:
-        """At most ``places`` at once, and ``senders`` waiting, for ``patience`` seconds; the rest is told ``busy``."""
-        self._places = anyio.Semaphore(places)
+    def __init__(
+        self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0
+    ) -> None:
+        """At most ``places`` at once, and ``senders`` waiting; the rest is told ``busy``.
+
+        Who waits does so for ``patience`` seconds, and ``longest`` for each turn in front.
+        """
+        self._places, self._number, self._here = anyio.Semaphore(places), places, 0
         self._each, self._senders = max(1, places - 1), senders
-        self._patience, self._busy = patience, busy
+        self._patience, self._longest, self._busy = patience, longest, busy
         self._of: dict[str, anyio.Semaphore] = {}
 
     @asynccontextmanager
@@ -59,9 +70,12 @@ class FairTurns:
         if self._places.statistics().tasks_waiting >= self._senders:
             raise self._busy()
         own = self._of.setdefault(who, anyio.Semaphore(self._each))
+        patience = waiting_time(self._here, self._number, self._patience, self._longest)
         async with AsyncExitStack() as held:
+            self._here += 1
+            held.callback(self._leave)
             try:
-                with anyio.fail_after(self._patience):
+                with anyio.fail_after(patience):
                     for of in (own, self._places):
                         await of.acquire()
                         held.callback(of.release)
@@ -70,6 +84,9 @@ class FairTurns:
             finally:
                 self._forget_others(who)
             yield
+
+    def _leave(self) -> None:
+        self._here -= 1
 
     def _forget_others(self, who: str) -> None:
         """Keep the turns of senders that wait or have a place."""
