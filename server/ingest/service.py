@@ -28,7 +28,6 @@ from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import (
     check_names,
     check_shown_names,
-    claim_codec,
     claim_public_names,
     replaced_by,
 )
@@ -269,8 +268,6 @@ def _name(
     if public:
         check_names(session, accepted.submission.codec, caller)
     codec = _codec(session, accepted.submission.codec.name)
-    if public:
-        claim_codec(session, codec, caller)
     submission = known or _rows(session, upload, checked, codec, caller)
     submission.account_id = caller.account_id
     _judge(session, submission, caller, public=public)

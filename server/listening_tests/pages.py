@@ -180,7 +180,9 @@ def _own_results(request: Request, test_id: str) -> Response:
     return HTMLResponse(_results_page(page_context, board_of(request).current, found, heard), headers=_OWN)
 
 
-def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResults, heard: Container[str | None]) -> str:
+def _results_page(
+    page_context: PageContext, snapshot: Snapshot, found: TestResults, heard: Container[str | None]
+) -> str:
     known = {entry.codec for entry in snapshot.runs if entry.submission in heard}
     return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
 
