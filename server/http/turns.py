@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import ceil
@@ -53,12 +54,14 @@ class FairTurns:
     """
 
     def __init__(
-        self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0
-    ) -> None:
-        """At most ``places`` at once, and ``senders`` waiting; the rest is told ``busy``.
+        self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0,
+        of_one: int | None = None,
+    ) -> None:  # fmt: skip
+        """At most ``places`` at once, and ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
 
         Who waits does so for ``patience`` seconds, and ``longest`` for each turn in front.
         """
+        self._of_one, self._who = of_one, Counter[str]()
         self._places, self._number, self._here = anyio.Semaphore(places), places, 0
         self._each, self._senders = max(1, places - 1), senders
         self._patience, self._longest, self._busy = patience, longest, busy
@@ -67,13 +70,13 @@ class FairTurns:
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
-        if self._places.statistics().tasks_waiting >= self._senders:
+        if self._places.statistics().tasks_waiting >= self._senders or self._who[who] == self._of_one:
             raise self._busy()
         own = self._of.setdefault(who, anyio.Semaphore(self._each))
         patience = waiting_time(self._here, self._number, self._patience, self._longest)
         async with AsyncExitStack() as held:
-            self._here += 1
-            held.callback(self._leave)
+            self._count(who, 1)
+            held.callback(self._count, who, -1)
             try:
                 with anyio.fail_after(patience):
                     for of in (own, self._places):
@@ -85,8 +88,11 @@ class FairTurns:
                 self._forget_others(who)
             yield
 
-    def _leave(self) -> None:
-        self._here -= 1
+    def _count(self, who: str, change: int) -> None:
+        self._here += change
+        self._who[who] += change
+        if not self._who[who]:
+            del self._who[who]
 
     def _forget_others(self, who: str) -> None:
         """Keep the turns of senders that wait or have a place."""

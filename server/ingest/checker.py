@@ -44,6 +44,8 @@ SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that the checks in front of it may take."""
 LONG_CHECKS = 1
 """Checks in parts of a process at the same time, beside its ``check_workers`` of single files: one may take minutes."""
+LONG_OF_ONE = 2
+"""Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
 REFUSALS, REFUSED_FOR = 100, 600.0
 """Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
@@ -61,9 +63,9 @@ def busy(workers: str) -> Unavailable:
     )
 
 
-def _turns(places: int, longest: float) -> FairTurns:
+def _turns(places: int, longest: float, of_one: int | None = None) -> FairTurns:
     return FairTurns(
-        places, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S, longest=longest,
+        places, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S, longest=longest, of_one=of_one,
         busy=lambda: busy(f"{places} that"),
     )  # fmt: skip
 
@@ -80,7 +82,7 @@ class Checker:
         """Start the fork server, which gets ready while the service begins to answer."""
         self._settings = settings
         self._turns = _turns(settings.check_workers, settings.check_seconds)
-        self._long = _turns(LONG_CHECKS, longest_check(settings))
+        self._long = _turns(LONG_CHECKS, longest_check(settings), of_one=LONG_OF_ONE)
         self._lock = threading.Lock()
         self._refused: TTLCache[Hashable, tuple[str, list[dict[str, Any]]]] = TTLCache(REFUSALS, REFUSED_FOR)
         self._closed = False

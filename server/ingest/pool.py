@@ -18,7 +18,7 @@ from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
 from codec_superb.server.ingest import queue
-from codec_superb.server.ingest.checker import LONG_CHECKS, Checker
+from codec_superb.server.ingest.checker import LONG_CHECKS, LONG_OF_ONE, Checker, busy
 from codec_superb.server.ingest.parts import check, look
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
@@ -150,7 +150,8 @@ class Pool:
                 examine = check if job.parts else look
                 checked = examine(self._database, self._settings, self._checker, file, caller)
             if named := len(checked.outcome.parts):
-                self._within(lambda session: queue.leave_to_long(session, job, named), always=True)
+                if not self._within(lambda session: queue.leave_to_long(session, job, named), always=True):
+                    raise busy(f"{LONG_OF_ONE} files in parts of one account")
                 return False
             with checked:
                 store(self._database, self._settings, file, checked, caller, also=end)

@@ -21,7 +21,14 @@ from codec_superb.server.database.models import CheckJob, RunningProcess
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.turns import waiting_time
-from codec_superb.server.ingest.checker import LONG_CHECKS, MAX_WAITING_UPLOADS, SLOT_TIMEOUT_S, busy, longest_check
+from codec_superb.server.ingest.checker import (
+    LONG_CHECKS,
+    LONG_OF_ONE,
+    MAX_WAITING_UPLOADS,
+    SLOT_TIMEOUT_S,
+    busy,
+    longest_check,
+)
 from codec_superb.server.operations.heartbeat import ALIVE
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.vault import vault_of
@@ -134,9 +141,15 @@ def put_back(session: Session, job: CheckJob) -> None:
     _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1))
 
 
-def leave_to_long(session: Session, job: CheckJob, parts: int) -> None:
-    """Put a job back whose file names so many parts, for whoever checks those: this counts as no attempt."""
-    _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1, parts=parts))
+def leave_to_long(session: Session, job: CheckJob, parts: int) -> bool:
+    """Put a job back whose file names so many parts, for whoever checks those: this counts as no attempt.
+
+    False where its sender has as many of those as one may have.
+    """
+    own = (CheckJob.sender == job.sender, CheckJob.state != "done", _is_long(CheckJob))
+    if (session.scalar(select(func.count()).select_from(CheckJob).where(*own)) or 0) >= LONG_OF_ONE:
+        return False
+    return _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1, parts=parts))
 
 
 def pass_on(session: Session, job: CheckJob) -> bool:

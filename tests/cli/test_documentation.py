@@ -45,7 +45,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin private open",
         "admin audit", "admin backup", "admin restore", "admin listening create", "admin listening list",
         "admin listening open", "admin listening close", "admin listening results", "admin listening bind",
-            "admin listening remove",
+        "admin listening remove",
         "admin mseb import", "admin mseb list", "admin mseb remove",
         "admin tasks import", "admin tasks list", "admin tasks remove",
         "admin xares import", "admin xares list", "admin xares remove",
