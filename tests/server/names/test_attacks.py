@@ -112,7 +112,7 @@ class TestTitles:
         with service.database.transaction(write=True) as session:
             decide(session, second["id"], "withdraw", "squatting", actor="moderator")
         for name in ("tern_lk", "tern_1k"):  # the very name, then its look
-            third = service.send(packed(name, 2, title="Tern", family="te_rn"), account=f"lab of {name}").json()
+            third = service.send(packed(name, 5000, title="Tern", family="te_rn"), account=f"lab of {name}").json()
             assert (third["status"], third["warnings"]) == ("self-reported", []), name
             with service.database.transaction(write=True) as session:
                 decide(session, third["id"], "hold", "looked at again", actor="moderator")
