@@ -26,8 +26,8 @@ LONGEST_PAUSE = 60.0
 """Seconds between two attempts, unless the server asks for more."""
 REFUSED_SECONDS = 15.0
 """Seconds of pauses after which a port where nobody listens counts as the wrong one: a server that restarts is back."""
-_TIMEOUT = (10.0, 300.0)
-"""Seconds to connect, and between two bytes: the server checks the file before it answers."""
+_TIMEOUT = (10.0, 900.0)
+"""Seconds to connect, and between two bytes: the server checks the file before it answers, of fifty parts for 720 s."""
 _ANSWER_SECONDS = 120.0
 """For the body of an answer: a server that sends a byte now and then is none that dies, and waits for nothing."""
 _ADDRESS, _PARTS = "/api/v1/submissions", "/api/v1/parts"
@@ -79,19 +79,25 @@ def send(
 ) -> UploadResult:
     """Send one file, streamed from the disk, and return the answer.
 
-    Of ``parts``, by SHA-256, those that the server does not have are sent before the file that describes them.
+    Of ``parts``, by SHA-256, those that the server does not have are sent before the file that describes them, and once
+    more where they expired while the file was checked.
     Transient failures (no connection, 5xx, too many requests) are retried up to ``attempts`` times with exponential
     back-off, announced through ``say``. Raises ServerUnreachable when they persist, sooner where nobody listens, and
     at once for a name without an address and for the address of a page.
     """
     _expect_site(server)
     line = _Line(server, token, attempts, first_pause, say)
-    for sha256, part in _lacking(line, parts or {}).items():
-        sent = line.ask(part.name, lambda: line.put(f"{_PARTS}/{sha256}", part), {"sha256"})  # noqa: B023 -- called here
-        if not sent.accepted:
-            return sent
-        say(f"{part.name}: sent")
-    return line.ask(file.name, lambda: line.post(_ADDRESS, file), _RECEIPT)
+    lacking = _lacking(line, parts or {})
+    for _ in range(2):
+        for sha256, part in lacking.items():
+            sent = line.ask(part.name, lambda: line.put(f"{_PARTS}/{sha256}", part), {"sha256"})  # noqa: B023 -- called here
+            if not sent.accepted:
+                return sent
+            say(f"{part.name}: sent")
+        answer = line.ask(file.name, lambda: line.post(_ADDRESS, file), _RECEIPT)
+        if answer.status != HTTPStatus.CONFLICT or not (lacking := _lacking(line, parts or {})):
+            break
+    return answer
 
 
 def _lacking(line: _Line, parts: Mapping[str, Path]) -> Mapping[str, Path]:

@@ -21,6 +21,9 @@ from codec_superb.web.text import count
 if TYPE_CHECKING:
     from codec_superb.server.operations.backup_file import BackupManifest
 
+FILES_LACK = 3
+SHOWN = 5
+
 
 def backup(
     target: Annotated[Path, typer.Argument(metavar="DIR|FILE.zip", help="The file, or a folder to put it into.")],
@@ -28,7 +31,10 @@ def backup(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Back up database and submission files into one file, also while the service runs."""
+    """Back up database and submission files into one file, also while the service runs.
+
+    Exit 3 where files of withdrawn submissions lack: the backup is whole without them, and names them.
+    """
     settings = server_settings(database, storage)
     try:
         from codec_superb.server.operations.backup import make_backup
@@ -40,6 +46,8 @@ def backup(
         print_json({"file": str(made.path), "bytes": made.size, **_facts(made.manifest)})
     else:
         note(f"{plain_path(made.path)}: {_words(made.manifest)}, {made.size / MEGABYTE:.1f} MB")
+    if made.manifest.missing:
+        raise typer.Exit(FILES_LACK)
 
 
 def restore(
@@ -71,10 +79,15 @@ def _facts(manifest: BackupManifest) -> dict[str, Any]:
         "schema_revision": manifest.schema_revision,
         "tables": {name: table.rows for name, table in manifest.tables.items()},
         "files": len(manifest.files),
+        "missing": sorted(manifest.missing),
     }
 
 
 def _words(manifest: BackupManifest) -> str:
     rows = count(sum(table.rows for table in manifest.tables.values()), "row")
     files = count(len(manifest.files), "file")
-    return f"backup of {manifest.created}, schema {manifest.schema_revision}, {rows}, {files}"
+    told = f"backup of {manifest.created}, schema {manifest.schema_revision}, {rows}, {files}"
+    if manifest.missing:
+        named = ", ".join(sorted(manifest.missing)[:SHOWN])
+        told += f"; without {count(len(manifest.missing), 'file')} of withdrawn submissions, not whole there: {named}"
+    return told

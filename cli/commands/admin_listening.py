@@ -146,6 +146,25 @@ def results(
         print_table("", ("first", "second", "share [95 %]", "p", "n"), pairs, numbers_from=2)
 
 
+@app.command("bind")
+def bind(
+    test: TestArgument,
+    submission: Annotated[str, typer.Argument(metavar="SUBMISSION", help="Id of a public submission of the codec.")],
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say that a codec's sounds in a test are those of a submission: its page shows the results."""
+    with server_transaction(database, storage, write=True) as session:
+        from codec_superb.server.listening_tests.service import bind as bind_sounds
+
+        codec = bind_sounds(session, test, submission, actor=ACTOR)
+    if as_json:
+        print_json({"test": test, "codec": codec, "submission": submission})
+    else:
+        typer.echo(f"{test}: {codec} is that of submission {submission}")
+
+
 @app.command("remove")
 def remove(
     test: TestArgument, database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False

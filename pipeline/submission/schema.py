@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, field_validator, model_serializer
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
@@ -197,6 +197,14 @@ class Submission(Record):
     """Of ``vectors.parquet``; absent where no probe keeps frames, and the file is absent."""
     content_sha256: str = ""
     """SHA-256 over this document with this field empty, written as strict JSON with sorted names: finds damage."""
+
+    @field_validator("parts")
+    @classmethod
+    def _each_part_once(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """Before any part is read: a document of 2 kB would have the same rows read fifty times."""
+        if len({part.sha256 for part in parts}) < len(parts):
+            raise ValueError("expected each part once")
+        return parts
 
     @model_serializer(mode="wrap")
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 TITLE_LIMIT = 80
 """Characters of a title."""
 MARKS = 2
 """Combining marks in a row after composition (NFC): scripts that write vowel and tone signs need two, such as Thai."""
+_LINES = str.maketrans("\n\r\t", "   ")
 _UNSEEN = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0))
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
@@ -20,17 +22,32 @@ def title_fault(title: str, limit: int = TITLE_LIMIT) -> tuple[str, str] | None:
 
     ``limit`` is its length in characters; names of models have a longer one.
     """
-    hidden = next((letter for letter in title if not _is_visible(letter)), None)
-    marks = _longest_stack(title)
     rules = (
         (not title.strip(), "a text with letters", "a blank one"),
         (len(title) > limit, f"at most {limit} characters", f"{len(title)}"),
-        (bool(hidden), "one line of visible characters and plain spaces", f"{_name(hidden)} in {title!a}"),
+        *_of_letters(title, "one line of visible characters"),
         (title.split(" ") != title.split(), "a text without spaces at its ends or two in a row", f"{title!a}"),
-        (marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {title!a}"),
         (title != unicodedata.normalize("NFC", title), "text composed as Unicode's form NFC has it", f"{title!a}"),
     )
     return next(((expected, got) for fault, expected, got in rules if fault), None)
+
+
+def text_fault(text: str) -> tuple[str, str] | None:
+    """Return the same of a text of several lines: a letter that is not seen, or that leaves its line."""
+    rules = _of_letters(text.translate(_LINES), "visible characters")
+    return next(((expected, got) for fault, expected, got in rules if fault), None)
+
+
+def as_seen(text: str) -> str:
+    """Replace what :func:`text_fault` would find hidden, in a text that a program puts together."""
+    return "".join(letter if letter in "\n\r\t" or _is_visible(letter) else "\ufffd" for letter in text)
+
+
+def _of_letters(text: str, what: str) -> Iterator[tuple[bool, str, str]]:
+    hidden = next((letter for letter in text if not _is_visible(letter)), None)
+    yield bool(hidden), f"{what} and plain spaces", f"{_name(hidden)} in {text[:TITLE_LIMIT]!a}"
+    marks = _longest_stack(text)
+    yield marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {text[:TITLE_LIMIT]!a}"
 
 
 def _is_visible(letter: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
+from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
@@ -27,6 +29,8 @@ from codec_superb.server.people.page_context import page_context_of, public_page
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.mseb.heat import Shown
 from codec_superb.web.site.codec.page import codec_page
+from codec_superb.web.site.codec.view import CodecView
+from codec_superb.web.site.listening_tests.view import CodecLine
 
 router = APIRouter()
 router.include_router(sample_router)
@@ -46,18 +50,22 @@ async def page(name: Name, request: Request) -> Response:
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            view = find(request.app.state, session, snapshot, name).view
-            heard = codec_lines(session, name, codec_caches(request.app.state).heard)
+            view, heard = _found(request, session, snapshot, name)
         return UnsentAnswer(codec_page(public_page_context(request, view.title), view, heard), HTML)
 
     return await cached(request, now().date().isoformat(), make)  # the day is in the citation
 
 
+def _found(request: Request, session: Session, snapshot: Snapshot, name: str) -> tuple[CodecView, Sequence[CodecLine]]:
+    found = find(request.app.state, session, snapshot, name)
+    shown = None if found.measured is None else found.measured.submission.id
+    return found.view, codec_lines(session, name, shown, codec_caches(request.app.state).heard)
+
+
 def _own_page(request: Request, name: str) -> Response:
     """Make the page in the frame of the logged-in moderator."""
     with database_of(request).transaction() as session:
-        view = find(request.app.state, session, board_of(request).current, name).view
-        heard = codec_lines(session, name, codec_caches(request.app.state).heard)
+        view, heard = _found(request, session, board_of(request).current, name)
     html = codec_page(page_context_of(request, view.title), view, heard)
     return HTMLResponse(html, headers={"Cache-Control": "private, no-store"})
 

@@ -75,6 +75,8 @@ class CheckJob(Base):
     file_sha256: Mapped[str] = mapped_column(String(64))
     files: Mapped[str] = mapped_column(String(64), default="", server_default="")
     """Identity of the folder or store in which it waits: whoever sees another one leaves it; '' of an older program."""
+    parts: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Parts that the file names, once it was looked at: what takes minutes waits behind its like; 0 for none."""
     state: Mapped[str] = mapped_column(String(16), default="queued")
     attempts: Mapped[int] = mapped_column(default=0)
     worker: Mapped[str] = mapped_column(String(32), default="")

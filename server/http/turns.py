@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from math import ceil
 from threading import Lock
 from typing import TypeVar
 
@@ -40,28 +42,43 @@ class Turns:
         return self._places == 0
 
 
+def waiting_time(ahead: int, places: int, patience: float, longest: float) -> float:
+    """Return the seconds for which to wait behind ``ahead`` turns of up to ``longest``, of which ``places`` run."""
+    return patience + longest * ceil(ahead / max(1, places))
+
+
 class FairTurns:
     """Turns of requests of the event loop, which wait without a thread, those of one sender behind each other.
 
     So a sender with many leaves a place to the others, or, where there is only one, every second turn.
     """
 
-    def __init__(self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable]) -> None:
-        """At most ``places`` at once, and ``senders`` waiting, for ``patience`` seconds; the rest is told ``busy``."""
-        self._places = anyio.Semaphore(places)
+    def __init__(
+        self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0,
+        of_one: int | None = None,
+    ) -> None:  # fmt: skip
+        """At most ``places`` at once, and ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
+
+        Who waits does so for ``patience`` seconds, and ``longest`` for each turn in front.
+        """
+        self._of_one, self._who = of_one, Counter[str]()
+        self._places, self._number, self._here = anyio.Semaphore(places), places, 0
         self._each, self._senders = max(1, places - 1), senders
-        self._patience, self._busy = patience, busy
+        self._patience, self._longest, self._busy = patience, longest, busy
         self._of: dict[str, anyio.Semaphore] = {}
 
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
-        if self._places.statistics().tasks_waiting >= self._senders:
+        if self._places.statistics().tasks_waiting >= self._senders or self._who[who] == self._of_one:
             raise self._busy()
         own = self._of.setdefault(who, anyio.Semaphore(self._each))
+        patience = waiting_time(self._here, self._number, self._patience, self._longest)
         async with AsyncExitStack() as held:
+            self._count(who, 1)
+            held.callback(self._count, who, -1)
             try:
-                with anyio.fail_after(self._patience):
+                with anyio.fail_after(patience):
                     for of in (own, self._places):
                         await of.acquire()
                         held.callback(of.release)
@@ -70,6 +87,12 @@ class FairTurns:
             finally:
                 self._forget_others(who)
             yield
+
+    def _count(self, who: str, change: int) -> None:
+        self._here += change
+        self._who[who] += change
+        if not self._who[who]:
+            del self._who[who]
 
     def _forget_others(self, who: str) -> None:
         """Keep the turns of senders that wait or have a place."""

@@ -41,7 +41,11 @@ _LOG = get_logger(__name__)
 MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check, on PostgreSQL for each place; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 30.0
-"""Seconds an upload waits for its check to begin, beyond those that one check may take."""
+"""Seconds an upload waits for its check to begin, beyond those that the checks in front of it may take."""
+LONG_CHECKS = 1
+"""Checks in parts of a process at the same time, beside its ``check_workers`` of single files: one may take minutes."""
+LONG_OF_ONE = 2
+"""Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
 REFUSALS, REFUSED_FOR = 100, 600.0
 """Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
@@ -59,6 +63,13 @@ def busy(workers: str) -> Unavailable:
     )
 
 
+def _turns(places: int, longest: float, of_one: int | None = None) -> FairTurns:
+    return FairTurns(
+        places, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S, longest=longest, of_one=of_one,
+        busy=lambda: busy(f"{places} that"),
+    )  # fmt: skip
+
+
 def longest_check(settings: Settings) -> float:
     """Return the seconds that the check of any file may take: a look at it, and one at it with the most parts."""
     return settings.check_seconds + seconds_for(settings.check_seconds, MOST_PARTS)
@@ -70,10 +81,8 @@ class Checker:
     def __init__(self, settings: Settings) -> None:
         """Start the fork server, which gets ready while the service begins to answer."""
         self._settings = settings
-        self._turns = FairTurns(
-            settings.check_workers, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S + settings.check_seconds,
-            busy=lambda: busy(f"{settings.check_workers} that"),
-        )  # fmt: skip
+        self._turns = _turns(settings.check_workers, settings.check_seconds)
+        self._long = _turns(LONG_CHECKS, longest_check(settings), of_one=LONG_OF_ONE)
         self._lock = threading.Lock()
         self._refused: TTLCache[Hashable, tuple[str, list[dict[str, Any]]]] = TTLCache(REFUSALS, REFUSED_FOR)
         self._closed = False
@@ -85,9 +94,12 @@ class Checker:
         """Process id of the fork server, which is also that of its process group; None when there is none."""
         return None if self._fork_server is None else self._fork_server.pid
 
-    def slot(self, who: str) -> AbstractAsyncContextManager[None]:
-        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
-        return self._turns.turn(who)
+    def slot(self, who: str, *, long: bool = False) -> AbstractAsyncContextManager[None]:
+        """Wait for a free worker without holding a thread; ``long`` for a check in parts.
+
+        Raises Unavailable when too many wait, or too long.
+        """
+        return (self._long if long else self._turns).turn(who)
 
     @contextmanager
     def remembering(self, key: Hashable) -> Iterator[None]:

@@ -8,10 +8,10 @@ from codec_superb.pipeline.submission.parts.writing import files_of
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, ServerError
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.parts import stage
+from codec_superb.server.ingest.parts import check, stage
 from codec_superb.server.ingest.receive import Upload, new_upload
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.ingest.service import check, receipt_of_file, store
+from codec_superb.server.ingest.service import receipt_of_file, store
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.tokens import account_of, check_name
 from codec_superb.server.settings import Settings

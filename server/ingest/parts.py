@@ -1,23 +1,27 @@
 """Parts of submissions that come before what describes them: received one by one, kept for a while, then named or gone.
 
 A row of ``staged_parts`` is made before its file is in the vault and is gone after it: what an account has staged is
-bounded by its rows, and the removal of orphans takes files without one.
+bounded by its rows, and the removal of orphans takes files without one. ``here`` is true only while the file is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy import Select, Update, delete, func, select, update
+from sqlalchemy import Select, Update, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.schema import Part
-from codec_superb.server.database.models import Account, StagedPart, SubmissionPart, now
+from codec_superb.server.database.models import PUBLIC, Account, StagedPart, Submission, SubmissionPart, now
 from codec_superb.server.database.session import Database
+from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import Conflict, NotFound, TooLarge
-from codec_superb.server.ingest.receive import Upload
+from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.outcome import Checked
+from codec_superb.server.ingest.receive import Received, Upload
 from codec_superb.server.ingest.schemas import StagedFile, StagedFiles
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.settings import Settings
@@ -98,9 +102,60 @@ def sweep(database: Database, settings: Settings) -> None:
 def opened(
     database: Database, settings: Settings, parts: Sequence[Part], caller: Identity
 ) -> Iterator[Sequence[BinaryIO]]:
-    """Open the parts that a file names: those that the account has staged, or that stored submissions have.
+    """Open the parts that a file names, see :func:`expect_here`."""
+    places = expect_here(database, settings, parts, caller)
+    with ExitStack() as files:
+        yield [files.enter_context(place.open("rb")) for place in places]
 
-    Raises Conflict, which names the others, where some are not here.
+
+def check(
+    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *, public: bool = True
+) -> Checked:
+    """Check a received file against the datasets that the service knows. Raises Refused with all problems.
+
+    Of a file that describes parts, those that ``caller`` sent before are checked with it; Conflict where some are not
+    here. ``public`` as in ``check_admission``.
+    """
+    checked = look(database, settings, checker, upload, caller, public=public)
+    named = checked.outcome.parts
+    return check_whole(database, settings, checker, upload, caller, named, public=public) if named else checked
+
+
+def look(
+    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *, public: bool = True
+) -> Checked:
+    """Check a file as :func:`check` does; of one that describes parts the outcome names them and has no verdict."""
+    states, key = _states(database, upload, public=public)
+    with checker.remembering(key):
+        checked = checker.check(upload.file, states, public=public)
+    if named := checked.outcome.parts:
+        with checked:  # nothing more is read of it
+            expect_here(database, settings, named, caller)  # who has to send some first need not wait for the check
+    return checked
+
+
+def check_whole(
+    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity,
+    named: Sequence[Part], *, public: bool = True,
+) -> Checked:  # fmt: skip
+    """Check a file with the parts that it names, as :func:`check` does."""
+    states, key = _states(database, upload, public=public)
+    with checker.remembering(key), opened(database, settings, named, caller) as files:
+        return checker.check(upload.file, states, public=public, parts=files)
+
+
+def _states(database: Database, upload: Received, *, public: bool) -> tuple[Mapping[str, tuple[str, bytes]], Hashable]:
+    """Return the states of all datasets, and what a refusal of the file on them is remembered by."""
+    with database.transaction() as session:
+        states = packed_states(session)
+    return states, (upload.sha256, public, frozenset((name, state) for name, (state, _) in states.items()))
+
+
+def expect_here(database: Database, settings: Settings, parts: Sequence[Part], caller: Identity) -> Sequence[Path]:
+    """Return where the parts lie that a file names: the account has staged them, or submissions have them.
+
+    Of submissions those of the account, and public ones. Raises Conflict, which names the others, where some are not
+    here.
     """
     with database.transaction() as session:
         known = _known(session, parts, caller)
@@ -114,8 +169,7 @@ def opened(
             f"expected the {len(parts)} parts of this submission before the file that describes them, part {named} is "
             "not here: codec-superb submit sends all files, PUT /api/v1/parts/SHA256 one"
         )
-    with ExitStack() as files:
-        yield [files.enter_context(places[part.sha256].open("rb")) for part in parts]
+    return [places[part.sha256] for part in parts]
 
 
 def name(session: Session, submission_id: str, parts: Sequence[Part], caller: Identity) -> None:
@@ -137,8 +191,11 @@ def name(session: Session, submission_id: str, parts: Sequence[Part], caller: Id
 
 def _known(session: Session, parts: Sequence[Part], caller: Identity) -> set[str]:
     hashes = [part.sha256 for part in parts]
-    mine = _of(caller).with_only_columns(StagedPart.sha256).where(StagedPart.sha256.in_(hashes))
-    stored = select(SubmissionPart.sha256).where(SubmissionPart.sha256.in_(hashes))
+    mine = _of(caller).with_only_columns(StagedPart.sha256).where(StagedPart.sha256.in_(hashes), StagedPart.here)
+    # who has not sent a part, and cannot see it, learns nothing of it, and has nobody check it
+    seen = or_(Submission.status.in_(PUBLIC), Submission.account_id == caller.account_id)
+    stored = select(SubmissionPart.sha256).join(Submission, Submission.id == SubmissionPart.submission_id)
+    stored = stored.where(SubmissionPart.sha256.in_(hashes), seen)
     return {*session.scalars(mine), *session.scalars(stored)}
 
 

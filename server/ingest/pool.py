@@ -18,10 +18,11 @@ from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
 from codec_superb.server.ingest import queue
-from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.checker import LONG_CHECKS, LONG_OF_ONE, Checker, busy
+from codec_superb.server.ingest.parts import check, look
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.ingest.service import check, store
+from codec_superb.server.ingest.service import store
 from codec_superb.server.operations.heartbeat import Heartbeat, files_of
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import Meters
@@ -73,8 +74,9 @@ class Pool:
         """Files whose check has ended."""
         self._stopped = threading.Event()
         self._threads = [
-            threading.Thread(target=self._work, name=f"check {number}", daemon=True)
-            for number in range(settings.check_workers)
+            threading.Thread(target=self._work, args=(long,), name=f"check {number}", daemon=True)
+            for long, places in ((False, settings.check_workers), (True, min(LONG_CHECKS, settings.check_workers)))
+            for number in range(places)
         ]
 
     def start(self) -> None:
@@ -95,36 +97,29 @@ class Pool:
         for thread in begun:
             thread.join()
 
-    def _work(self) -> None:
+    def _work(self, long: bool) -> None:
         while not self._stopped.is_set():
             self._heartbeat.files = self._heartbeat.files or files_of(self._settings)
-            job = self._within(lambda session: queue.claim(session, self._heartbeat.id, self._heartbeat.files))
+            job = self._within(
+                lambda session: queue.claim(session, self._heartbeat.id, self._heartbeat.files, long=long)
+            )
             if job is None:
-                self._files_wait.acquire(timeout=POLL_SECONDS)
+                # a file that comes wakes one thread: one of those that look at all
+                self._stopped.wait(POLL_SECONDS) if long else self._files_wait.acquire(timeout=POLL_SECONDS)
             else:
+                ended = True
                 try:
-                    self._do(job)
+                    ended = self._do(job)
                 except Exception:  # noqa: BLE001 - a file or a store that cannot be cleaned up: the thread goes on
                     _LOG.exception("check.not_cleaned_up", job=job.id)
                 with self._counting:
-                    self.checked += 1
+                    self.checked += ended
 
-    def _do(self, job: CheckJob) -> None:
+    def _do(self, job: CheckJob) -> bool:
+        """Check a file and store it, or look at one that turns out to be in parts; whether the check has ended."""
         began = time.monotonic()
-
-        def end(session: Session, receipt: Receipt, new: bool) -> None:
-            if not queue.accept(session, job, receipt.id, new=new, seconds=time.monotonic() - began):
-                raise _Lost
-
         try:
-            with self._database.transaction() as session:
-                caller = _caller(session, job)
-            with _opened(self._settings, job) as file:
-                with self._measured():
-                    checked = check(self._database, self._settings, self._checker, file, caller)
-                with checked:
-                    store(self._database, self._settings, file, checked, caller, also=end)
-            vault_of(self._settings).forget(self._settings.incoming / job.id)
+            return self._check(job, began)
         except _Lost:
             _LOG.warning("check.lost", job=job.id)
         except Unavailable as error:
@@ -141,6 +136,27 @@ class Pool:
         except Exception:  # noqa: BLE001 - of one file: the next is checked all the same
             _LOG.exception("check.failed", job=job.id)
             self._refuse(job, InternalError(f"a fault of this program; the log has it under {job.id}"), began)
+        return True
+
+    def _check(self, job: CheckJob, began: float) -> bool:
+        def end(session: Session, receipt: Receipt, new: bool) -> None:
+            if not queue.accept(session, job, receipt.id, new=new, seconds=time.monotonic() - began):
+                raise _Lost
+
+        with self._database.transaction() as session:
+            caller = _caller(session, job)
+        with _opened(self._settings, job) as file:
+            with self._measured():
+                examine = check if job.parts else look
+                checked = examine(self._database, self._settings, self._checker, file, caller)
+            if named := len(checked.outcome.parts):
+                if not self._within(lambda session: queue.leave_to_long(session, job, named), always=True):
+                    raise busy(f"{LONG_OF_ONE} files in parts of one account")
+                return False
+            with checked:
+                store(self._database, self._settings, file, checked, caller, also=end)
+        vault_of(self._settings).forget(self._settings.incoming / job.id)
+        return True
 
     def _end_or_put_back(self, job: CheckJob, error: SQLAlchemyError, began: float) -> None:
         if is_full(error):  # a small change often still finds room: the sender need not wait

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
-from sqlalchemy import CursorResult, Delete, Update, delete, func, select, update
+from sqlalchemy import ColumnElement, CursorResult, Delete, Update, delete, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server import errors
@@ -20,7 +20,15 @@ from codec_superb.server.database.faults import DATABASE_ERRORS, UNKNOWN, words_
 from codec_superb.server.database.models import CheckJob, RunningProcess
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.ingest.checker import MAX_WAITING_UPLOADS, SLOT_TIMEOUT_S, busy, longest_check
+from codec_superb.server.http.turns import waiting_time
+from codec_superb.server.ingest.checker import (
+    LONG_CHECKS,
+    LONG_OF_ONE,
+    MAX_WAITING_UPLOADS,
+    SLOT_TIMEOUT_S,
+    busy,
+    longest_check,
+)
 from codec_superb.server.operations.heartbeat import ALIVE
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.vault import vault_of
@@ -54,25 +62,24 @@ def enqueue(
     )  # fmt: skip
 
 
-def claim(session: Session, worker: str, files: str = "") -> CheckJob | None:
+def claim(session: Session, worker: str, files: str = "", *, long: bool = False) -> CheckJob | None:
     """Give the process ``worker``, which sees ``files``, one to check; None where none waits.
 
-    The oldest of the sender of whom the fewest were taken within :data:`SHARED`. A sender's files leave one of several
-    places to others. What silent processes had is put back first, or given up after the last attempt.
+    ``long`` for one in parts, which are not among the others. The oldest of the sender of whom the fewest were taken
+    within :data:`SHARED`. A sender's files leave one of several places to others. What silent processes had is put back
+    first, or given up after the last attempt.
     """
     if not session.scalar(_TO_DO):  # as twice a second in most of the life of a service
         return None
     _take_from_the_silent(session)
     other = aliased(CheckJob)
-    taken = (
-        select(func.count())
-        .where(other.sender == CheckJob.sender, other.state != "queued", other.taken > func.now() - SHARED)
-        .scalar_subquery()
-    )
-    running = select(func.count()).where(other.sender == CheckJob.sender, other.state == "running").scalar_subquery()
+    own = select(func.count()).where(other.sender == CheckJob.sender, _is_long(other) == long)
+    taken = own.where(other.state != "queued", other.taken > func.now() - SHARED).scalar_subquery()
+    running = own.where(other.state == "running").scalar_subquery()
+    most = max(1, places(session, long=long) - 1)
     waiting = (
         select(CheckJob)
-        .where(CheckJob.state == "queued", CheckJob.files.in_(("", files)), running < max(1, places(session) - 1))
+        .where(CheckJob.state == "queued", CheckJob.files.in_(("", files)), running < most, _is_long(CheckJob) == long)
         .where(CheckJob.worker != worker)  # see pass_on
         .order_by(taken, CheckJob.created, CheckJob.id)
         .limit(1)
@@ -88,8 +95,15 @@ def claim(session: Session, worker: str, files: str = "") -> CheckJob | None:
     return job
 
 
-def places(session: Session) -> int:
-    """Count the uploads that all living processes together check at the same time."""
+def _is_long(job: type[CheckJob]) -> ColumnElement[bool]:
+    return job.parts > 0
+
+
+def places(session: Session, *, long: bool = False) -> int:
+    """Count the uploads that all living processes together check at the same time, of those in parts or of others."""
+    if long:
+        checking = select(func.count()).select_from(RunningProcess).where(ALIVE, RunningProcess.checks > 0)
+        return LONG_CHECKS * (session.scalar(checking) or 0)
     return session.scalar(select(func.coalesce(func.sum(RunningProcess.checks), 0)).where(ALIVE)) or 0
 
 
@@ -125,6 +139,17 @@ def refuse(session: Session, job: CheckJob, error: errors.ServerError, seconds: 
 def put_back(session: Session, job: CheckJob) -> None:
     """Let others take a job that was not tried to its end: this counts as no attempt."""
     _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1))
+
+
+def leave_to_long(session: Session, job: CheckJob, parts: int) -> bool:
+    """Put a job back whose file names so many parts, for whoever checks those: this counts as no attempt.
+
+    False where its sender has as many of those as one may have.
+    """
+    own = (CheckJob.sender == job.sender, CheckJob.state != "done", _is_long(CheckJob))
+    if (session.scalar(select(func.count()).select_from(CheckJob).where(*own)) or 0) >= LONG_OF_ONE:
+        return False
+    return _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1, parts=parts))
 
 
 def pass_on(session: Session, job: CheckJob) -> bool:
@@ -203,37 +228,63 @@ def under_way(database: Database, sender: str, sha256: str) -> str | None:
         return session.scalars(same.limit(1)).one_or_none()
 
 
+class _Standing(NamedTuple):
+    long: bool
+    """Whether it is known to be in parts."""
+    checked: bool
+    """Whether a living process has it."""
+    seconds: float
+    """For which to wait until one has."""
+
+
+def _standing(database: Database, settings: Settings, identity: str) -> _Standing:
+    checked = exists().where(RunningProcess.id == CheckJob.worker, ALIVE, CheckJob.state == "running")
+    with database.transaction() as session:
+        found = session.execute(select(_is_long(CheckJob), checked).where(CheckJob.id == identity)).one_or_none()
+        long, has_it = (False, False) if found is None else found  # withdrawn by another request: the next look says so
+        ahead = (CheckJob.state != "done", _is_long(CheckJob) == long, CheckJob.id != identity)
+        number = session.scalar(select(func.count()).select_from(CheckJob).where(*ahead)) or 0
+        at_once = places(session, long=long)
+    longest = longest_check(settings) if long else settings.check_seconds
+    # one at least: what a process had that died is another's only when it was silent for a while
+    return _Standing(long, has_it, waiting_time(max(1, number), at_once, SLOT_TIMEOUT_S, longest))
+
+
+def _ended(database: Database, identity: str) -> CheckJob | None:
+    with database.transaction() as session:
+        return ended(session, identity)
+
+
+def _give_up(database: Database, settings: Settings, identity: str) -> None:
+    """Take a job back that nobody has taken. Raises Unavailable where it was so."""
+    with database.transaction(write=True) as session:
+        withdrawn = withdraw(session, identity)
+    if withdrawn:
+        vault_of(settings).forget(settings.incoming / identity)
+        raise busy("processes that all")
+
+
 async def outcome(database: Database, settings: Settings, identity: str) -> CheckJob:
     """Wait for the end of a job, and for a database that is away meanwhile.
 
-    Raises Unavailable where nobody has taken it, or the database is away, for longer than the check of one file may
-    take, and where a living process has it for longer than any: how many parts it names is found by its check.
+    Raises Unavailable where nobody has taken it, or the database is away, for longer than the checks in front of it may
+    take, and where a living process has it for longer than any. How many parts it names is found by its check: then it
+    waits behind others in parts.
     """
-
-    def look() -> CheckJob | None:
-        with database.transaction() as session:
-            return ended(session, identity)
-
-    def is_checked() -> bool:
-        alive = select(CheckJob.id).join(RunningProcess, RunningProcess.id == CheckJob.worker)
-        with database.transaction() as session:
-            return session.scalar(alive.where(CheckJob.id == identity, CheckJob.state == "running", ALIVE)) is not None
-
-    def give_up() -> bool:
-        with database.transaction(write=True) as session:
-            return withdraw(session, identity)
-
     patience = anyio.current_time() + SLOT_TIMEOUT_S + settings.check_seconds
-    pause = SHORTEST_LOOK_S
+    pause, known = SHORTEST_LOOK_S, None
     while True:
         late, checked = anyio.current_time() > patience, False
         try:
-            if (job := await run_sync(look)) is not None:
+            if (job := await run_sync(_ended, database, identity)) is not None:
                 return job
-            checked = late and await run_sync(is_checked)
-            if late and not checked and await run_sync(give_up):
-                await run_sync(vault_of(settings).forget, settings.incoming / identity)
-                raise busy("processes that all")
+            if late or known is None:
+                now = await run_sync(_standing, database, settings, identity)
+                checked = now.checked
+                if known is None or known.long != now.long:
+                    late, known, patience = False, now, anyio.current_time() + now.seconds
+            if late and not checked:
+                await run_sync(_give_up, database, settings, identity)
         except DATABASE_ERRORS as error:
             # the file waits, is checked or is stored: who sends it is told when the database answers again
             if late:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
@@ -31,6 +31,26 @@ LONGEST = 1800.0
 _BUFFER = 1 << 20
 _FORM_MARGIN = 100_000
 """Bytes that a form may have besides its file."""
+
+
+class Received(Protocol):
+    """A file that has been received: an upload of this process, or one that waited in the queue."""
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def file(self) -> BinaryIO:
+        """The same, open."""
+
+    @property
+    def sha256(self) -> str:
+        """Of its bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
 
 
 class Upload:

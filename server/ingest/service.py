@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from http import HTTPStatus
-from pathlib import Path
-from typing import BinaryIO, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
@@ -17,20 +16,18 @@ from sqlalchemy.orm import Session
 from codec_superb.server.database.faults import DATABASE_ERRORS, is_full
 from codec_superb.server.database.models import Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
-from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import parts, queue, repository
 from codec_superb.server.ingest.checker import Checker, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receipts import receipt
-from codec_superb.server.ingest.receive import Upload
+from codec_superb.server.ingest.receive import Received, Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import (
     check_names,
     check_shown_names,
-    claim_codec,
     claim_public_names,
     replaced_by,
 )
@@ -38,7 +35,7 @@ from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
-from codec_superb.server.people.limits import sender
+from codec_superb.server.people.limits import sender, turn_of
 from codec_superb.server.people.rate_counters import count_checking
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
@@ -54,26 +51,6 @@ from codec_superb.server.storage.vault import vault_of
 _LOG = get_logger(__name__)
 _ATTEMPTS = 5
 """Attempts of a transaction that may conflict with one that stores the same file, codec or version."""
-
-
-class Received(Protocol):
-    """A file that has been received: an upload of this process, or one that waited in the queue."""
-
-    @property
-    def path(self) -> Path:
-        """Where it lies."""
-
-    @property
-    def file(self) -> BinaryIO:
-        """The same, open."""
-
-    @property
-    def sha256(self) -> str:
-        """Of its bytes."""
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
 
 
 Also = Callable[[Session, Receipt, bool], None]
@@ -103,7 +80,7 @@ async def ingest(request: Request, upload: Upload, caller: Identity) -> tuple[Re
 
 
 async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
-    app, who = request.app, sender(request, caller)
+    app = request.app
     settings: Settings = app.state.settings
     database: Database = app.state.database
     checker: Checker = app.state.checker
@@ -113,17 +90,26 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
         return known, False
     if settings.shared:
         return await _queued(request, upload, caller)
-    async with AsyncExitStack() as turn:
-        with meters(app).waiting():
-            await turn.enter_async_context(checker.slot(who))
-        began = anyio.current_time()
-        try:
-            with meters(app).checking():
-                checked = await run_sync(check, database, settings, checker, upload, caller)
-        finally:
-            count_checking(request, who, anyio.current_time() - began)
+    checked = await _in_turn(request, caller, partial(parts.look, database, settings, checker, upload, caller))
+    if named := checked.outcome.parts:
+        whole = partial(parts.check_whole, database, settings, checker, upload, caller, named)
+        checked = await _in_turn(request, caller, whole, long=True)
     with checked:
         return await run_sync(store, database, settings, upload, checked, caller)
+
+
+async def _in_turn(
+    request: Request, caller: Identity, examine: Callable[[], Checked], *, long: bool = False
+) -> Checked:
+    async with AsyncExitStack() as held:
+        with meters(request.app).waiting():
+            await held.enter_async_context(request.app.state.checker.slot(turn_of(request, caller), long=long))
+        began = anyio.current_time()
+        try:
+            with meters(request.app).checking():
+                return await run_sync(examine)
+        finally:
+            count_checking(request, sender(request, caller), anyio.current_time() - began)
 
 
 async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
@@ -132,17 +118,18 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     Should this process end meanwhile, the file is checked and stored all the same, and is known when it comes again.
     One that comes again before that waits for the check that is under way.
     """
-    app, who = request.app, sender(request, caller)
+    app = request.app
     settings: Settings = app.state.settings
     database: Database = app.state.database
-    before = await run_sync(queue.under_way, database, keyed_hash(settings, who), upload.sha256)
+    turn = keyed_hash(settings, turn_of(request, caller))
+    before = await run_sync(queue.under_way, database, turn, upload.sha256)
     if before is None:
-        await run_sync(_leave, app, upload, who, caller)
+        await run_sync(_leave, app, upload, turn, caller)
     with meters(app).waiting():
         job = await queue.outcome(database, settings, before or upload.path.name)
     upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
     if before is None:
-        await run_sync(count_checking, request, who, job.seconds or 0.0)
+        await run_sync(count_checking, request, sender(request, caller), job.seconds or 0.0)
     identity, new = queue.submission_of(job)
     new = new and before is None
 
@@ -153,7 +140,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     return await run_sync(read), new
 
 
-def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
+def _leave(app: FastAPI, upload: Upload, turn: str, caller: Identity) -> None:
     settings: Settings = app.state.settings
     database: Database = app.state.database
     # between the two the file would look like one that its process has left behind
@@ -165,11 +152,10 @@ def _leave(app: FastAPI, upload: Upload, who: str, caller: Identity) -> None:
             if not places:
                 raise Unavailable("no process checks uploads right now; try again in a minute",
                                   headers={"Retry-After": "60"})  # fmt: skip
-            hashed = keyed_hash(settings, who)
-            if not queue.has_room(session, hashed, known=not caller.anonymous):
+            if not queue.has_room(session, turn, known=not caller.anonymous):
                 raise busy(f"{places} that")
             queue.enqueue(
-                session, upload.path.name, sender=hashed, account_id=caller.account_id, sha256=upload.sha256,
+                session, upload.path.name, sender=turn, account_id=caller.account_id, sha256=upload.sha256,
                 token_id=caller.token_id, files=vault.identity(),
             )  # fmt: skip
         upload.leave()
@@ -200,25 +186,6 @@ def put_back(settings: Settings, upload: Received) -> None:
         if not vault.has(upload.sha256):
             vault.keep(upload.path, upload.sha256)
             _LOG.warning("a submission's file was missing and came again", sha256=upload.sha256)
-
-
-def check(
-    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *, public: bool = True
-) -> Checked:
-    """Check a received file against the datasets that the service knows. Raises Refused with all problems.
-
-    Of a file that describes parts, those that ``caller`` sent before are checked with it; Conflict where some are not
-    here. ``public`` as in ``check_admission``.
-    """
-    with database.transaction() as session:
-        states = packed_states(session)
-    known = frozenset((name, state) for name, (state, _) in states.items())
-    with checker.remembering((upload.sha256, public, known)):
-        checked = checker.check(upload.file, states, public=public)
-        if named := checked.outcome.parts:
-            with checked, parts.opened(database, settings, named, caller) as files:
-                checked = checker.check(upload.file, states, public=public, parts=files)
-    return checked
 
 
 def store(
@@ -260,7 +227,11 @@ def _recorded(
     public: bool, also: Also | None,
 ) -> tuple[Receipt, bool]:  # fmt: skip
     """Move a file in and store its rows, again where another request was quicker."""
+    accepted = checked.outcome.accepted
+    assert accepted is not None
     with hold_off_cleaning(settings):
+        # again: they may have expired during the check
+        parts.expect_here(database, settings, accepted.submission.parts, caller)
         move_in(settings, upload.path, upload.sha256)
         for _ in range(_ATTEMPTS):
             try:
@@ -297,8 +268,6 @@ def _name(
     if public:
         check_names(session, accepted.submission.codec, caller)
     codec = _codec(session, accepted.submission.codec.name)
-    if public:
-        claim_codec(session, codec, caller)
     submission = known or _rows(session, upload, checked, codec, caller)
     submission.account_id = caller.account_id
     _judge(session, submission, caller, public=public)
@@ -341,8 +310,8 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
     session.flush()
     found = warnings_for(session, submission.id)
     submission.warnings = list(found)
-    for partial in () if caller.anonymous else replaced_by(session, submission):
-        decide(session, partial.id, "reject", f"version {submission.version} is complete", actor=caller.name)
+    for replaced in () if caller.anonymous else replaced_by(session, submission):
+        decide(session, replaced.id, "reject", f"version {submission.version} is complete", actor=caller.name)
     if caller.anonymous:
         submission.status = "pending"
     elif public and holds(found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -162,8 +163,9 @@ async def results(request: Request, test_id: TestId) -> Response:
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
             found = summary.results(session, summary.closed(session, test_id))
+            heard = repository.submissions_of(session, test_id)
         page_context = public_page_context(request, f"{found.title}: results")
-        return UnsentAnswer(_results_page(page_context, snapshot, found), HTML)
+        return UnsentAnswer(_results_page(page_context, snapshot, found, heard), HTML)
 
     return await cached(request, "", make, counted=True)
 
@@ -173,13 +175,15 @@ def _own_results(request: Request, test_id: str) -> Response:
     also_open = moderates(request)
     with database_of(request).transaction() as session:
         test = service.found(session, test_id) if also_open else summary.closed(session, test_id)
-        found = summary.results(session, test)
+        found, heard = summary.results(session, test), repository.submissions_of(session, test_id)
     page_context = page_context_of(request, f"{found.title}: results")
-    return HTMLResponse(_results_page(page_context, board_of(request).current, found), headers=_OWN)
+    return HTMLResponse(_results_page(page_context, board_of(request).current, found, heard), headers=_OWN)
 
 
-def _results_page(page_context: PageContext, snapshot: Snapshot, found: TestResults) -> str:
-    known = {entry.codec for entry in snapshot.runs}
+def _results_page(
+    page_context: PageContext, snapshot: Snapshot, found: TestResults, heard: Container[str | None]
+) -> str:
+    known = {entry.codec for entry in snapshot.runs if entry.submission in heard}
     return render("listening_results.html.j2", page_context, results=found, words=words, known=known)
 
 

@@ -83,8 +83,14 @@ def answers(session: Session, test: str) -> list[Answered]:
     return [Answered(key, finished, given) for key, (finished, given) in found.items()]
 
 
-def closed_with(session: Session, codec: str) -> Sequence[ListeningTest]:
-    """List the closed tests in which a codec was heard, the newest first."""
-    heard = select(Stimulus.test_id).where(Stimulus.condition == codec)
+def closed_with(session: Session, submission: str) -> Sequence[ListeningTest]:
+    """List the closed tests in which sounds of a submission were heard, the newest first."""
+    heard = select(Stimulus.test_id).where(Stimulus.submission_id == submission)
     chosen = select(ListeningTest).where(ListeningTest.state == "closed", ListeningTest.id.in_(heard))
     return session.scalars(chosen.order_by(ListeningTest.closed.desc(), ListeningTest.id)).all()
+
+
+def submissions_of(session: Session, test: str) -> set[str]:
+    """Return the submissions whose sounds a test has."""
+    chosen = select(Stimulus.submission_id).where(Stimulus.test_id == test, Stimulus.submission_id.is_not(None))
+    return {found for found in session.scalars(chosen.distinct()) if found is not None}

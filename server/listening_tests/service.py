@@ -10,12 +10,12 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
-from codec_superb.server.database.models import now
+from codec_superb.server.database.models import PUBLIC, Submission, now
 from codec_superb.server.database.session import bump_revision
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.listening_tests import repository
@@ -106,6 +106,26 @@ def advance(session: Session, identity: str, state: str, *, actor: str) -> Liste
     record(session, actor, f"listening.{'opened' if state == 'open' else 'closed'}", identity, title=test.title)
     bump_revision(session)
     return test
+
+
+def bind(session: Session, identity: str, submission_id: str, *, actor: str) -> str:
+    """Say that the sounds of a codec in a test are those of a public submission, on whose page the results stand then.
+
+    A maintainer's word: runs carry no proof. Returns the codec. Raises NotFound, and BadRequest where the test has no
+    sounds under its name.
+    """
+    test = found(session, identity)
+    submission = session.get(Submission, submission_id)
+    if submission is None or submission.status not in PUBLIC:
+        raise NotFound(f"no public submission has the id {submission_id!r}")
+    codec = submission.codec.name
+    of_codec = update(Stimulus).where(Stimulus.test_id == test.id, Stimulus.condition == codec)
+    changed = session.execute(of_codec.values(submission_id=submission_id))
+    if not changed.rowcount:  # type: ignore[attr-defined]  # of a cursor
+        raise BadRequest(f"expected a submission of a codec of this test, got one of {codec}")
+    record(session, actor, "listening.bound", identity, codec=codec, submission=submission_id)
+    bump_revision(session)
+    return codec
 
 
 def remove(session: Session, identity: str, *, actor: str) -> None:

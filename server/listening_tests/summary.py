@@ -49,9 +49,13 @@ def closed(session: Session, identity: str) -> ListeningTest:
     return test
 
 
-def codec_lines(session: Session, codec: str, kept: SingleFlightCache) -> Sequence[CodecLine]:
-    """Return what the closed tests found of a codec, the newest first; ``kept`` has results, which change no more."""
-    tests = repository.closed_with(session, codec)
+def codec_lines(session: Session, codec: str, submission: str | None, kept: SingleFlightCache) -> Sequence[CodecLine]:
+    """Return what the closed tests found of a codec's submission, the newest first.
+
+    Of that one alone: under the codec's name others may have been heard, such as runs of which no board knows whose
+    they are, or an earlier version. ``kept`` has results, which change no more.
+    """
+    tests = () if submission is None else repository.closed_with(session, submission)
     found = [kept.get(test.id, partial(results, session, test)) for test in tests]
     return [
         CodecLine(each.id, each.title, each.kind, each.counted, figure)

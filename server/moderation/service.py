@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from types import MappingProxyType
 from typing import Literal, get_args
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.pipeline.submission.titles import text_fault
+from codec_superb.server.database.models import PUBLIC, Codec, Submission
 from codec_superb.server.database.session import bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation.repository import find, find_codec, find_family, find_public, set_status
@@ -41,7 +41,6 @@ TRANSITIONS = MappingProxyType({
 """Next status by current status and decision; other decisions are refused."""
 REASON_LIMIT = 2000
 """Largest length of a reason in characters."""
-_LINES = "\n\r\t"
 
 
 def choices(status: str) -> tuple[Decision, ...]:
@@ -149,6 +148,9 @@ def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: st
     if before == account:
         raise Conflict(f"{named.name} belongs to {account} already")
     named.owner = receiver
+    if isinstance(named, Codec):
+        # free until its next version, for another codec of the account too
+        named.skeleton = named.title_skeleton = None
     record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
     session.flush()
     # results under a name that nobody owns stand in another order: a state of the board of its own
@@ -165,8 +167,8 @@ def checked_reason(text: str) -> str:
     stripped = text.strip()
     if len(stripped) > REASON_LIMIT:
         raise BadRequest(f"expected a reason of at most {REASON_LIMIT} characters, got {len(stripped)}")
-    for letter in stripped:
-        # Control characters (Cc) include NUL, which PostgreSQL cannot store; UTF-8 cannot encode surrogates (Cs).
-        if unicodedata.category(letter) in {"Cc", "Cs"} and letter not in _LINES:
-            raise BadRequest(f"expected a reason in plain text, got the control character {letter!r}")
+    # among what is not seen are NUL, which PostgreSQL cannot store, and surrogates, which UTF-8 cannot encode
+    if fault := text_fault(stripped):
+        expected, got = fault
+        raise BadRequest(f"expected a reason of {expected}, got {got}")
     return stripped

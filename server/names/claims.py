@@ -15,7 +15,6 @@ from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import (
-    NAMED,
     PUBLIC,
     STANDING,
     Account,
@@ -29,6 +28,14 @@ from codec_superb.server.database.models import (
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.encoders import encoder_doubts
+from codec_superb.server.names.looks import (
+    alike,
+    expect_look,
+    family_of,
+    keeper,
+    look_clashes,
+    take_look,
+)
 from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
@@ -41,15 +48,15 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
     """Refuse names that are not the sender's to use.
 
     Raises Refused for a card under a name of the catalogue that is not the catalogue's, and for words that are the
-    board's to say, Conflict for a codec's name of
-    another account and for a name, title or family that looks like another one.
+    board's to say, Conflict for a codec's name of another account and for a name, title or family that looks like one
+    of the catalogue, or of the account itself: about those of others a moderator decides.
     """
     if card.name in catalogue.cards():
         _check_catalogue_card(card)
         return
     _check_words(card)
     _check_owner(session, card.name, caller)
-    _check_looks(session, card)
+    expect_look(session, card, caller.account_id)
 
 
 def check_shown_names(session: Session, submission: Document) -> None:
@@ -102,39 +109,24 @@ def _check_datasets(session: Session, submission: Document) -> None:
 _OTHER_DATASET = "name the folder or manifest otherwise, run again and pack"
 
 
-def claim_codec(session: Session, codec: Codec, caller: Identity) -> None:
-    """Give a name that nobody owns to the account that submits under it; names of the catalogue stay nobody's.
-
-    Where results of an anonymous upload are public, a moderator is asked first: see :func:`claim_public_names`.
-    """
-    public = select(Submission.id).where(Submission.codec_id == codec.id, Submission.status.in_(PUBLIC))
-    if caller.anonymous or codec.owner_id is not None or codec.name in catalogue.cards():
-        return
-    if session.scalar(select(exists(public))):
-        return
-    codec.owner_id, codec.skeleton = caller.account_id, skeleton(codec.name)
-    record(session, caller.name, "codec.claimed", codec.name)
-    session.flush()
-
-
 def claim_public_names(session: Session, submission: Submission, *, actor: str) -> None:
-    """Keep title and family of results that become public: the title for their codec, the family for its account.
+    """Keep name, title and family of results that become public: of the codec, the family for its account.
 
-    A family belongs to the first account whose results are public in it, and so does a name that only anonymous
-    uploads had. Raises Conflict where name, title or family look like another one by now.
+    A name or family belongs to the first account whose results are public in it; those on datasets of one's own, and of
+    the catalogue, take nothing. Raises Conflict where name, title or family look like another one by now.
     """
     card, codec = Card.model_validate(submission.card), submission.codec
     if card.name in catalogue.cards():
         return
-    _check_looks(session, card)
-    codec.skeleton, codec.title_skeleton = skeleton(codec.name), skeleton(card.title)
-    if codec.owner_id is None and submission.account_id is not None:
+    expect_look(session, card, submission.account_id, of_others=True)
+    if submission.custom:
+        return
+    take_look(session, codec, card)
+    if keeper(session, codec, besides=submission.id) is None and codec.owner_id != submission.account_id:
         codec.owner_id = submission.account_id
         record(session, actor, "codec.claimed", codec.name, account=submission.account_id)
     if card.family not in catalogue.families().values():
-        family = _family(session, card.family)
-        if family is None:
-            family = _opened_family(session, card.family)
+        family = family_of(session, card.family, besides=submission.id) or _opened_family(session, card.family)
         if family.owner_id is None and submission.account_id is not None:
             family.owner_id = submission.account_id
             record(session, actor, "family.claimed", card.family, account=submission.account_id)
@@ -142,15 +134,19 @@ def claim_public_names(session: Session, submission: Submission, *, actor: str) 
 
 
 def _opened_family(session: Session, name: str) -> Family:
-    """Add a family, or find that which another transaction added at the same moment."""
+    """Add a family, in place of one that looks the same and that nobody has, or find that which was added just now."""
+    free = session.scalars(select(Family).where(Family.skeleton == skeleton(name))).one_or_none()
+    if free is not None:
+        free.name, free.owner_id = name, None
+        return free
     try:
         with session.begin_nested():
             family = Family(name=name, skeleton=skeleton(name))
             session.add(family)
     except IntegrityError:
-        found = _family(session, name)
+        found = session.scalars(select(Family).where(Family.name == name)).one_or_none()
         if found is None:  # one that looks the same
-            raise _alike("family", name, "another family, opened just now") from None
+            raise alike("family", name, "another family, opened just now") from None
         return found
     return family
 
@@ -164,11 +160,16 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)
         return
-    if codec.owner is not None and codec.owner_id != submission.account_id:
-        yield "owner", f"the name {codec.name} belongs to {codec.owner.name}, this file came from {sender}"
-    standing = _standing(session, submission) if codec.owner is None else None
+    keeps = keeper(session, codec)
+    if keeps is not None and keeps.id != submission.account_id:
+        yield "owner", f"the name {codec.name} belongs to {keeps.name}, this file came from {sender}"
+    standing = _standing(session, submission) if keeps is None else None
     if standing is not None and standing.account_id != submission.account_id:
-        yield "owner", f"{codec.name} has results of an anonymous upload; to accept these gives the name to {sender}"
+        whose = standing.name or "an anonymous upload"
+        gives = "" if submission.custom else f"; to accept these gives the name to {sender}"
+        yield "owner", f"{codec.name} has results of {whose}{gives}"
+    for clash in look_clashes(session, Card.model_validate(card)):
+        yield "name", f"{clash}: before it is accepted that is withdrawn, or given to {sender}, which frees its look"
     owner = _owner_of_family(session, card["family"], submission)
     if owner is not None:
         yield "family", f"{codec.name} joins the family {card['family']} of {owner}; to accept it is to allow that"
@@ -235,7 +236,7 @@ def _owner_of_family(session: Session, name: str, submission: Submission) -> str
     if name in catalogue.families().values():
         owner = "the catalogue"
     else:
-        found = _family(session, name)
+        found = family_of(session, name)
         if found is None or found.owner_id == submission.account_id:
             return None
         owner = "an anonymous upload" if found.owner is None else found.owner.name
@@ -281,7 +282,9 @@ def _standing(session: Session, submission: Submission) -> Row[str, int | None, 
         select(Submission.status, Submission.account_id, Account.name, Submission.complete, Submission.ok)
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
-        .where(NAMED, Submission.condition == submission.condition)
+        .where(Submission.status.in_(PUBLIC), Submission.condition == submission.condition)
+        # what is of datasets of one's own stands in nobody's way but its like's
+        .where(Submission.custom.is_(False) | submission.custom)
         .where(Submission.codec_id == submission.codec_id, Submission.id != submission.id)
         .order_by(*(each.desc() for each in STANDING))
         .limit(1)
@@ -338,7 +341,8 @@ def _refuse_words(named: Iterable[tuple[str, str]]) -> None:
 
 def _check_owner(session: Session, name: str, caller: Identity) -> None:
     codec = session.scalars(select(Codec).where(Codec.name == name)).one_or_none()
-    if codec is None or codec.owner_id is None or codec.owner_id == caller.account_id:
+    owner = None if codec is None else keeper(session, codec)
+    if owner is None or owner.id == caller.account_id:
         return
     fix = "name your configuration otherwise in the codec's card" + (
         ", or send it with a token of the account that owns the name" if caller.anonymous else ""
@@ -347,41 +351,6 @@ def _check_owner(session: Session, name: str, caller: Identity) -> None:
         f"the codec name {name!r} is taken by another account; {fix}",
         _problem("name", "a name that no other account has submitted results under", name, fix),
     )
-
-
-def _check_looks(session: Session, card: Card) -> None:
-    """Refuse a name, a title or a family that the eye takes for another codec's or family's."""
-    for field, text in (("name", card.name), ("title", card.title)):
-        if other := catalogue.look_alike(text) or _look_alike(session, text, card.name):
-            raise _alike(field, text, f"the codec {other}")
-    other = catalogue.families().get(skeleton(card.family)) or _family_like(session, card.family)
-    if other and other != card.family:
-        raise _alike("family", card.family, f"the family {other}")
-
-
-def _alike(field: str, text: str, other: str) -> Conflict:
-    fix = f"choose another {field} in the codec's card"
-    return _taken(
-        f"the {field} {text!r} looks like that of {other}; {fix}",
-        _problem(field, f"a {field} that does not look like that of {other}", text, fix),
-    )
-
-
-def _look_alike(session: Session, text: str, name: str) -> str | None:
-    """Return the name of another codec whose name or title looks like ``text``."""
-    folded = skeleton(text)
-    statement = select(Codec.name).where(
-        Codec.name != name, or_(Codec.skeleton == folded, Codec.title_skeleton == folded)
-    )
-    return session.scalars(statement.limit(1)).first()
-
-
-def _family(session: Session, name: str) -> Family | None:
-    return session.scalars(select(Family).where(Family.name == name)).one_or_none()
-
-
-def _family_like(session: Session, name: str) -> str | None:
-    return session.scalars(select(Family.name).where(Family.skeleton == skeleton(name))).one_or_none()
 
 
 def _problem(field: str, expected: str, got: str, fix: str) -> dict[str, str]:

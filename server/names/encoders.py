@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from codec_superb.applications.backends import BACKENDS
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.names import catalogue
+from codec_superb.server.names.looks import TAKEN
 from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.web.xares.rows import codec_named, encoder_of
 
@@ -39,6 +40,6 @@ def _of_accounts(session: Session, submission: Submission, shown: set[str]) -> W
     looks = {skeleton(text) for text in shown}
     alike = or_(Codec.name.in_(shown), Codec.skeleton.in_(looks), Codec.title_skeleton.in_(looks))
     others = select(Codec.name, Account.name).join(Account, Account.id == Codec.owner_id)
-    others = others.where(alike, Account.id.is_distinct_from(submission.account_id))
+    others = others.where(alike, TAKEN, Account.id.is_distinct_from(submission.account_id))
     for codec, owner in session.execute(others.order_by(Codec.name)) if shown else ():
         yield "encoder", f"has figures of {codec} of {owner}, or of what looks like it, as an encoder"

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb import __version__
-from codec_superb.data_manifests.files import replacing
+from codec_superb.data_manifests.files import file_sha256, replacing
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Base, Submission, SubmissionPart, now
 from codec_superb.server.database.processes import TRANSIENT
@@ -58,7 +59,7 @@ def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     In a folder the file's name has the time.
 
     Raises OperationError, leaving no file, where the target exists, the database does not answer, or a submission's
-    file is missing or differs from its row.
+    file is missing or differs from its row; one of withdrawn submissions is left out then, and named in the manifest.
     """
     check_url(settings.database_url)
     is_folder = target.is_dir() or target.suffix.lower() != ".zip"
@@ -84,14 +85,12 @@ def _write(archive: zipfile.ZipFile, engine: Engine, settings: Settings) -> Back
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
         tables = {table.name: _add_table(archive, connection, table.name) for table in KEPT}
-        sent = select(Submission.file_sha256, Submission.file_size)
-        parts = select(SubmissionPart.sha256, SubmissionPart.size)
-        wanted = connection.execute(sent.union(parts).order_by("file_sha256")).all()
+        wanted = _files_named(connection)
     # after the tables: a file is there before its row and is never removed
-    files = _add_files(archive, settings, [(sha256, size) for sha256, size in wanted])
+    files, missing = _add_files(archive, settings, wanted)
     manifest = BackupManifest(
         created=created, program=__version__, schema_revision=revision, database=engine.dialect.name,
-        tables=tables, files=files,
+        tables=tables, files=files, missing=missing,
     )  # fmt: skip
     archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
     return manifest
@@ -125,11 +124,42 @@ def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> B
     return BackupTable(bytes=stream.size, sha256=stream.sha256, rows=rows)
 
 
-def _add_files(archive: zipfile.ZipFile, settings: Settings, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Copy the submissions' files and verify each. Raises OperationError naming all wrong ones."""
-    wrong = [
-        sha256 for sha256, size in wanted if not _add_file(archive, submission_path(settings, sha256), sha256, size)
-    ]
+class _Named(NamedTuple):
+    """A file that submissions name."""
+
+    sha256: str
+    size: int
+    needed: bool
+    """Whether one of them is not withdrawn."""
+
+
+def _files_named(connection: Connection) -> list[_Named]:
+    sent = select(Submission.file_sha256.label("sha256"), Submission.file_size.label("size"), Submission.status)
+    parts = select(SubmissionPart.sha256, SubmissionPart.size, Submission.status)
+    each = sent.union(parts.join(Submission, Submission.id == SubmissionPart.submission_id)).subquery()
+    stands = func.count().filter(each.c.status != "withdrawn")
+    found = select(each.c.sha256, each.c.size, stands).group_by(each.c.sha256, each.c.size).order_by(each.c.sha256)
+    return [_Named(sha256, size, bool(number)) for sha256, size, number in connection.execute(found)]
+
+
+def _add_files(
+    archive: zipfile.ZipFile, settings: Settings, wanted: Sequence[_Named]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Copy the submissions' files and verify each; return them, and those that lack and are not needed, with sizes.
+
+    Raises OperationError naming all wrong ones that are needed.
+    """
+    wrong: list[str] = []
+    files: dict[str, int] = {}
+    missing: dict[str, int] = {}
+    for sha256, size, needed in wanted:
+        path = submission_path(settings, sha256)
+        if not needed and not _is_whole(path, sha256, size):  # looked at first: a member cannot be taken back
+            missing[sha256] = size
+        elif _add_file(archive, path, sha256, size):
+            files[sha256] = size
+        else:
+            wrong.append(sha256)
     if wrong:
         named = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
         where = settings.vault or settings.files
@@ -137,7 +167,11 @@ def _add_files(archive: zipfile.ZipFile, settings: Settings, wanted: Sequence[tu
             f"no backup was made: {len(wrong)} of {len(wanted)} submission files in {where} are missing or changed "
             f"(by SHA-256: {named}); put them back from an older backup"
         )
-    return dict(wanted)
+    return files, missing
+
+
+def _is_whole(path: Path, sha256: str, size: int) -> bool:
+    return path.exists() and (path.stat().st_size, file_sha256(path)) == (size, sha256)
 
 
 def _add_file(archive: zipfile.ZipFile, path: Path, sha256: str, size: int) -> bool:

@@ -53,6 +53,8 @@ class BackupManifest(Record):
     tables: dict[TableName, BackupTable]
     files: dict[Sha256, NonNegativeInt]
     """Size of each submission file, by its SHA-256."""
+    missing: dict[Sha256, NonNegativeInt] = Field(default_factory=dict)
+    """The same of files of withdrawn submissions that were not whole in their place."""
 
     @property
     def parts(self) -> dict[str, Part]:

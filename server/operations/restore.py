@@ -218,7 +218,7 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Seq
     named = set(connection.execute(select(found.tables[Submission.__tablename__].c.file_sha256)).scalars())
     if (parts := found.tables.get(SubmissionPart.__tablename__)) is not None:  # a schema before 0013 has none
         named |= set(connection.execute(select(parts.c.sha256)).scalars())
-    if named != set(manifest.files):
+    if named != manifest.files.keys() | manifest.missing.keys():
         raise OperationError("expected a file for each submission, got another set; take another backup")
     return found.sorted_tables
 

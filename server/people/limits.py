@@ -21,6 +21,11 @@ def sender(request: Request, caller: Identity) -> str:
     return address_of(request) if caller.token_id is None else f"token {caller.token_id}"
 
 
+def turn_of(request: Request, caller: Identity) -> str:
+    """Return the key by which a sender waits for checks: of its account, whose tokens have one turn together."""
+    return sender(request, caller) if caller.account_id is None else f"account {caller.account_id}"
+
+
 @cache
 def _dependency(kind: Kind) -> object:
     def counted(request: Request, caller: Caller) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
+from codec_superb.pipeline.submission.titles import title_fault
 from codec_superb.server.database.models import Account, Token, now
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.people.access import SCOPES, secret_hash
@@ -111,10 +111,8 @@ def find_account(session: Session, name: str) -> Account | None:
 
 
 def check_name(name: str) -> None:
-    """Raise BadRequest for an invalid account name: empty, too long, padded, or with invisible characters."""
-    # C: control, format, surrogate, private use and unassigned characters
-    hidden = any(unicodedata.category(letter).startswith("C") for letter in name)
-    if not name or name != name.strip() or len(name) > NAME_LIMIT or hidden or name == "anonymous":
+    """Raise BadRequest for an invalid account name: by the rule of titles, and longer."""
+    if title_fault(name, NAME_LIMIT) or name == "anonymous":
         raise BadRequest(
             f"expected a name of 1 to {NAME_LIMIT} visible characters that is not 'anonymous', got {name[:80]!r}"
         )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.output_file import write_output
@@ -85,11 +85,15 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
             if settings.shared and not session.scalar(select(func.pg_try_advisory_xact_lock(_CLASS, _CLEANING))):
                 return 0
+            # all under the lock: a file that names these parts must never find their rows without them. Killed at any
+            # point, rows are left that say so
+            with database.transaction(write=True) as marking:
+                marking.execute(update(StagedPart).where(StagedPart.received < limit).values(here=False))
             removed = _sweep(settings, session, age, limit)
+            with database.transaction(write=True) as clearing:
+                clearing.execute(delete(StagedPart).where(StagedPart.received < limit))
     except (BlockingIOError, Unavailable):
         return 0
-    with database.transaction(write=True) as session:
-        session.execute(delete(StagedPart).where(StagedPart.received < limit))
     return removed
 
 

@@ -122,9 +122,10 @@ def _whole(request: Request, identity: str, dataset: str | None, kind: Literal["
     if kind == "csv":
         rows = clips.as_csv(clips.row_groups(found.blocks))
         return StreamingResponse(rows, media_type="text/csv; charset=utf-8", headers=_attachment(f"{name}.csv"))
-    table = clips.table_of(found.blocks)
     media_type = "application/vnd.apache.parquet"
-    return Response(clips.as_parquet(table), media_type=media_type, headers=_attachment(f"{name}.parquet"))
+    return Response(
+        clips.as_parquet(clips.row_groups(found.blocks)), media_type=media_type, headers=_attachment(f"{name}.parquet")
+    )
 
 
 @router.get("/api/v1/submissions/{old}/diff/{new}")

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from codec_superb.pipeline.submission.titles import as_seen
 from codec_superb.pipeline.verification.attestation import (
     Attestation,
     AttestationError,
@@ -179,7 +180,7 @@ def _change(session: Session, submission: Submission, statement: Statement, name
         return
     if submission.status != "held":
         reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])
-        decide(session, submission.id, "hold", shortened(reason), actor=name)
+        decide(session, submission.id, "hold", shortened(as_seen(reason)), actor=name)
 
 
 def shortened(reason: str) -> str:

@@ -141,7 +141,7 @@ def test_one_sender_with_many_files_leaves_a_worker_or_a_turn(settings: Settings
 
 @ON_SQLITE
 def test_a_file_that_waits_too_long_leaves_its_turn(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is told to come again, and the next one of its sender can be checked."""
+    """It is told to come again, and the next one of its sender is checked; behind others it waits as they may take."""
     monkeypatch.setattr(checker, "SLOT_TIMEOUT_S", 0.01)
 
     async def twice() -> None:
@@ -154,8 +154,21 @@ def test_a_file_that_waits_too_long_leaves_its_turn(settings: Settings, monkeypa
             for who in ("mallory", "ann"):
                 async with made.slot(who):
                     pass
+        with closing(Checker(settings.model_copy(update={"check_seconds": PATIENCE_S}))) as made:
+            # in parts, and beside it a file
+            async with anyio.create_task_group() as tasks, made.slot("mallory", long=True), made.slot("mallory"):
+                tasks.start_soon(_in_turn, made, "mallory", True)
+                tasks.start_soon(_in_turn, made, "ann", False)
+                await anyio.sleep(0.05)  # five times what one waits for behind nobody
+                with pytest.raises(Unavailable):
+                    await _in_turn(made, "mallory", True)
 
     run(twice)
+
+
+async def _in_turn(made: Checker, who: str, long: bool) -> None:
+    async with made.slot(who, long=long):
+        pass
 
 
 @ON_SQLITE

@@ -193,7 +193,8 @@ class TestNames:
     def test_of_two_accounts_at_the_same_moment_one_is_refused(self, service: Service) -> None:
         """Whoever comes second finds the name taken; nothing of the other's is stored, and the log says whose it is."""
         accounts = ["ann", "bob", "cy", "dee"]
-        files = [drawn("contended_16k", seed=seed) for seed in range(len(accounts))]
+        # rows of their own: a copy is held, and takes no name
+        files = [drawn("contended_16k", seed=40 + at) for at in range(len(accounts))]
         for name in accounts:
             service.account(name)
         with ThreadPoolExecutor(len(files)) as pool:

@@ -20,10 +20,10 @@ from support.server.people import log_in, make_token
 from codec_superb.server.database.listening import Participant, Rating
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import Database
-from codec_superb.server.errors import Conflict
+from codec_superb.server.errors import BadRequest, Conflict
 from codec_superb.server.listening_tests import repository, service
 from codec_superb.server.listening_tests.definition import Definition
-from codec_superb.server.listening_tests.service import advance, answer, found, progress, start
+from codec_superb.server.listening_tests.service import advance, answer, bind, found, progress, start
 
 
 @pytest.fixture
@@ -223,9 +223,9 @@ def test_people_who_only_begin_take_nobodys_place(
 
 @pytest.mark.sample(4, among="taking part in a listening test")
 def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: Database) -> None:
-    """While the test is open nothing is told; afterwards the page of the codec has its figure and leads to the test."""
+    """Of a closed test whose runs a maintainer bound to the submission: by no name alone, and of no newer version."""
     with database.transaction(write=True) as session:
-        make_submission(session, "fine_24k")
+        submission = make_submission(session, "fine_24k")
         test = add_test(session, "mushra", clips=1)
     take(client, test, fair(np.random.default_rng(1)))
     take(client, test, fair(np.random.default_rng(2)))
@@ -233,12 +233,23 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
     with database.transaction(write=True) as session:
         advance(session, test, "closed", actor="tests")
     client.app.state.board.refresh()  # type: ignore[attr-defined]
+    assert "Heard by people" not in client.get("/codecs/fine_24k").text
+    assert "/codecs/fine_24k" not in client.get(f"/listening/{test}/results").text
+    with database.transaction(write=True) as session:
+        assert bind(session, test, submission, actor="tests") == "fine_24k"
+        with pytest.raises(BadRequest):
+            bind(session, test, make_submission(session, "another_24k"), actor="tests")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
     page = client.get("/codecs/fine_24k").text
     assert "Heard by people" in page
     assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
     assert "2 ratings" in page
     assert '<li><a href="#heard">Heard by people</a></li>' in page
     assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text
+    with database.transaction(write=True) as session:
+        make_submission(session, "fine_24k")
+    client.app.state.board.refresh()  # type: ignore[attr-defined]
+    assert "Heard by people" not in client.get("/codecs/fine_24k").text
 
 
 def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, database: Database) -> None:

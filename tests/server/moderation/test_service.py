@@ -89,7 +89,7 @@ class TestDecide:
                 assert decide(session, made, decision, "", actor="ann").reason is None
 
     @ON_SQLITE
-    @pytest.mark.parametrize("reason", ["x" * 2001, "nul\0", "escape\x1b[2J", "half a pair \ud800"])
+    @pytest.mark.parametrize("reason", ["x" * 2001, "nul\0", "escape\x1b[2J", "half a pair \ud800", "a \u202ekcab"])
     def test_reasons_that_cannot_be_kept(self, database: Database, reason: str) -> None:
         """Long ones and control characters are refused before they reach a database, a terminal or a page."""
         with database.transaction(write=True) as session:

@@ -12,9 +12,11 @@ from support.server.ingest import CLIPS, UPLOADS, Service, categories, make_file
 
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Codec, Family, Submission, VerificationJob
-from codec_superb.server.moderation.service import decide
+from codec_superb.server.errors import Conflict
+from codec_superb.server.moderation.service import decide, transfer
 from codec_superb.server.names import catalogue
 from codec_superb.server.people.audit import record
+from codec_superb.server.people.tokens import account_of
 from codec_superb.server.verification.jobs import enqueue_unverified
 
 
@@ -75,20 +77,49 @@ class TestTitles:
             assert all("is the board's to say" in problem["expected"] for problem in problems), fields
 
     def test_that_of_another_account(self, service: Service, packed: Any) -> None:
-        """Unique to the eye among what is public; its own codec keeps it, and a name is no title of another's."""
-        assert status(service, packed("wren_1k", title="Wren at 1 kbps")) == "self-reported"
-        for title in ("Wren at 1 kbps", "Ԝren at l kbps", "wren_1k"):
-            assert service.send(packed("robin_1k", title=title), account="bob").status_code == 409, title
+        """Unique to the eye among what is public; what looks like it waits, and a name is no title of another's."""
+        first = service.send(packed("wren_1k", title="Wren at 1 kbps")).json()
+        for number, title in enumerate(("Wren at 1 kbps", "Ԝren at l kbps", "wren_1k")):
+            answer = service.send(packed(f"robin_{number}k", title=title), account=f"bob {number}").json()
+            assert (answer["status"], answer["warnings"][0]["kind"]) == ("held", "name"), title
+            assert "looks like that of the codec wren_1k" in answer["warnings"][0]["text"]
+        with pytest.raises(Conflict, match="looks like that of the codec wren_1k"):
+            accept(service, answer["id"])
         assert status(service, packed("wren_1k", seed=2, title="Wren at 1 kbps")) == "self-reported"
-        assert service.send(packed("wren_lk", title="Another"), account="bob").status_code == 409
+        assert service.send(packed("wren_2k", title="Wren at 1 kbps")).status_code == 409  # its own: it can mend that
+        assert status(service, packed("wren_lk", title="Another"), "bob 3") == "held"
+        with service.database.transaction(write=True) as session:
+            account_of(session, "lab")
+            session.flush()
+            transfer(session, "codec", "wren_1k", "lab", actor="moderator")
+        assert status(service, packed("finch_1k", title="Wren at 1 kbps"), "lab") == "self-reported"
+        assert service.send(packed("wren_1k", seed=3)).status_code == 409
+        assert service.client.get(f"{UPLOADS}/{first['id']}").status_code == 200
 
-    def test_what_was_never_public_takes_nothing(self, service: Service, packed: Any) -> None:
-        """A file that waits keeps neither title nor name from others, and cannot become public after them."""
+    def test_what_was_never_public_takes_nothing(self, service: Service, packed: Any, tmp_path: Path) -> None:
+        """Nor what is withdrawn, or on a dataset of one's own: no name, look, title or family; nor comes it back."""
         first = service.send(packed("tern_1k", title="Tern"), account=None).json()
         assert first["status"] == "pending"
-        assert status(service, packed("tern_lk", title="Tern")) == "self-reported"
-        with pytest.raises(Exception, match="looks like that of the codec tern_lk"):
+        rows = draw_rows(3, CLIPS, dataset="mine", categories=("speech",))
+        fields: dict[str, Any] = {"codec": "tern_lk", "title": "Tern", "family": "tern"}
+        about = {"location": "clips", "category": "speech"}
+        own = service.send(make_file(rows, tmp_path / "own", about=about, **fields), account="mallory").json()
+        assert (own["custom"], own["status"]) == (True, "self-reported")
+        second = service.send(packed(**fields), account="squatter").json()
+        assert (second["status"], second["warnings"]) == ("self-reported", [])
+        with pytest.raises(Conflict, match="looks like that of the codec tern_lk"):
             accept(service, first["id"])
+        with service.database.transaction(write=True) as session:
+            decide(session, second["id"], "withdraw", "squatting", actor="moderator")
+        for name in ("tern_lk", "tern_1k"):  # the very name, then its look
+            third = service.send(packed(name, 5000, title="Tern", family="te_rn"), account=f"lab of {name}").json()
+            assert (third["status"], third["warnings"]) == ("self-reported", []), name
+            with service.database.transaction(write=True) as session:
+                decide(session, third["id"], "hold", "looked at again", actor="moderator")
+                if name == "tern_lk":
+                    decide(session, third["id"], "reject", "not theirs", actor="moderator")
+        with pytest.raises(Conflict, match="looks like that of the codec tern_1k"):  # which it keeps while it is held
+            accept(service, second["id"], "an error")
 
 
 class TestFamilies:
@@ -112,11 +143,10 @@ class TestFamilies:
             assert family.owner.name == "ann"
 
     def test_one_that_looks_the_same(self, service: Service, packed: Any) -> None:
-        """Two curves with one name to the eye are refused."""
+        """Two curves with one name to the eye wait for a moderator, or are refused where one is the catalogue's."""
         assert status(service, packed("stork_1k", family="stork")) == "self-reported"
-        answer = service.send(packed("other_1k", family="st0rk"), account="bob")
-        assert answer.status_code == 409
-        assert "the family stork" in answer.json()["detail"]
+        answer = service.send(packed("other_1k", family="st0rk"), account="bob").json()
+        assert (answer["status"], "looks like the family stork" in answer["warnings"][0]["text"]) == ("held", True)
         assert service.send(packed("another_1k", family="0pus"), account="bob").status_code == 409
 
     def test_that_of_the_catalogue(self, service: Service, packed: Any) -> None:

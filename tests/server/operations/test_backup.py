@@ -12,10 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, select, text
+from sqlalchemy import MetaData, literal, select, text, update
 from support.server.postgres import PostgresServer
 from support.server.rows import add_upload, all_rows, fill_tables
 
+from codec_superb.cli.main import call
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Account, Base, Revision, Submission
@@ -149,6 +150,23 @@ class TestBackup:
         assert second.stem in str(caught.value)
         assert list((tmp_path / "out").iterdir()) == []
 
+    def test_files_of_withdrawn_submissions_stop_none(
+        self, filled: Settings, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Missing or changed, they are named in the backup, the exit status says so, and the rest comes back."""
+        first, second, third = sorted(filled.files.iterdir())
+        first.write_bytes(b"rotten" + first.read_bytes()[6:])
+        second.unlink()
+        with database.transaction(write=True) as session:
+            session.execute(update(Submission).values(status="withdrawn"))
+        place = tmp_path / "backup.zip"
+        where = ["--database", filled.database_url, "--storage", str(filled.storage)]
+        assert call(["admin", "backup", str(place), *where, "--json"]) == 3
+        assert json.loads(capsys.readouterr().out)["missing"] == [first.stem, second.stem]
+        target = Settings(storage=tmp_path / "restored")
+        assert restore_backup(target, place).files.keys() == {third.stem}
+        assert [path.name for path in target.files.iterdir()] == [third.name]
+
     def test_needs_the_newest_schema(self, filled: Settings, tmp_path: Path) -> None:
         """A database of another version is not half understood but refused."""
         migrate.downgrade(filled.database_url, "base")
@@ -247,6 +265,8 @@ class TestRestore:
         with monkeypatch.context() as then:
             then.setattr(migrate, "head", lambda: "0001")
             then.setattr(backups, "Base", SimpleNamespace(metadata=tables))
+            files = select(Submission.file_sha256, Submission.file_size, literal(True))  # there were no parts
+            then.setattr(backups, "_files_named", lambda connection: connection.execute(files).all())
             then.setattr(backups, "KEPT", [table for table in backups.KEPT if table.name in tables.tables])
             old = make_backup(filled, tmp_path / "old.zip").path
         restore_backup(empty, old)

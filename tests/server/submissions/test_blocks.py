@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import tracemalloc
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,8 +18,8 @@ from support.server import compare
 from codec_superb.pipeline.tables.clips import ROW_GROUP, write_table
 from codec_superb.pipeline.tables.rows import MetricValue
 from codec_superb.server.storage.block_parts import StoredBlock, parts_of
-from codec_superb.server.storage.clip_blocks import block_row, category_values, lengths
-from codec_superb.server.submissions.clips import as_csv, as_json, page_of, row_groups, table_of
+from codec_superb.server.storage.clip_blocks import block_row, block_table, category_values, lengths
+from codec_superb.server.submissions.clips import as_csv, as_json, as_parquet, page_of, row_groups
 
 
 def page(blocks: Sequence[bytes], offset: int, limit: int) -> pa.Table:
@@ -93,8 +94,19 @@ class TestPages:
 
     def test_a_page_is_a_slice_of_all_rows(self, groups: bytes) -> None:
         """Within a row group, across the ends of groups and of blocks, and behind the last row."""
-        every = table_of([groups, groups])
+        every = pa.concat_tables(map(block_table, [groups, groups]))
         assert b"".join(as_csv(row_groups([groups, groups]))) == b"".join(as_csv([every]))
+        read: list[weakref.ref[pa.Table]] = []
+
+        def one_by_one() -> Iterator[pa.Table]:
+            for group in row_groups([groups, groups]):
+                read.append(weakref.ref(group))
+                yield group
+                del group
+                assert sum(each() is not None for each in read) <= 2  # the first, and that which is written
+
+        assert pq.read_table(io.BytesIO(as_parquet(one_by_one()))).to_pylist() == every.to_pylist()
+        assert len(read) == 6
         size = every.num_rows // 2
         for offset in (0, 7, ROW_GROUP - 1, ROW_GROUP, 2 * ROW_GROUP + 8, size - 1, size, size + ROW_GROUP, 2 * size):
             for limit in (1, 2, ROW_GROUP + 2, 2 * size):

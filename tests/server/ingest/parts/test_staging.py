@@ -22,10 +22,12 @@ from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.schema import MOST_PARTS, SUBMISSION_NAME
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import Result, StagedPart, Submission, now
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.ingest import fork_server
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Checked
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage import submission_files
 from codec_superb.server.storage.submission_files import STAGED_FOR, remove_orphans, submission_path
 
 PARTS = "/api/v1/parts"
@@ -56,16 +58,28 @@ def numbers(service: Service, identity: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in rows]
 
 
-def test_parts_become_what_one_file_becomes(service: Service, tmp_path: Path) -> None:
-    """Figures, blocks and counts are those of the same rows in one file; what is downloaded passes its check."""
+def test_parts_become_what_one_file_becomes(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures, blocks and counts are those of the same rows in one file; what is downloaded passes its check.
+
+    The check in parts, which may take minutes, keeps no file of others waiting.
+    """
     one = service.send(drawn("opus_16k")).json()
     manifest, parts = in_parts(tmp_path / "run", "opus_16k")
     assert len(parts) == 3
     put_all(service, parts)
     assert put(service, *_first(parts)).status_code == 200
     assert sorted(waiting(service)) == sorted(parts)
-    answer = service.send(manifest)
-    assert answer.status_code == 201, answer.text
+    examine, others = Checker.check, []
+
+    def beside(self: Checker, *given: Any, **named: Any) -> Checked:
+        if named.get("parts"):
+            others.append(service.send(drawn("beside_16k", seed=7), account="bob").status_code)
+        return examine(self, *given, **named)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(Checker, "check", beside)
+        answer = service.send(manifest)
+    assert (answer.status_code, others) == (201, [201]), answer.text
     found = answer.json()
     assert numbers(service, found["id"]) == numbers(service, one["id"])
     assert waiting(service) == []
@@ -98,7 +112,7 @@ def _first(parts: Mapping[str, Path]) -> tuple[str, bytes]:
 
 
 def test_nothing_is_stored_before_all_parts_are_here(service: Service, tmp_path: Path) -> None:
-    """The answer names the parts that lack; those of another account do not count."""
+    """The answer names the parts that lack; those of another account do not count, nor those that only it can see."""
     manifest, parts = in_parts(tmp_path, "early_16k")
     sha256, data = _first(parts)
     assert put(service, sha256, data).status_code == 201
@@ -110,9 +124,19 @@ def test_nothing_is_stored_before_all_parts_are_here(service: Service, tmp_path:
     with service.database.transaction() as session:
         assert session.scalars(select(Submission).where(Submission.submitter == "early_16k")).first() is None
     put_all(service, dict(list(parts.items())[1:]))
-    assert service.send(manifest).status_code == 201
+    identity = service.send(manifest).json()["id"]
     assert service.client.delete(f"{PARTS}/{list(parts)[1]}", headers=service.account("bob")).status_code == 204
     service.stored()  # the same bytes are the submission's by now
+    with service.database.transaction(write=True) as session:
+        session.get_one(Submission, identity).status = "held"
+    (tmp_path / "own.zip").write_bytes(manifest)
+    own = rewrite(
+        tmp_path / "own.zip", lambda members: edit(members, lambda document: document["submitter"].update(name="Bob"))
+    )
+    told = service.send(own.getvalue(), account="bob")
+    assert (told.status_code, "part 1, 2 is not here" in told.json()["detail"]) == (409, True)
+    with service.database.transaction(write=True) as session:
+        session.get_one(Submission, identity).status = "self-reported"
 
 
 def test_who_may_send_what(service: Service, tmp_path: Path) -> None:
@@ -143,6 +167,14 @@ def test_a_part_that_is_none_has_the_whole_refused(service: Service, tmp_path: P
     assert put(service, hashlib.sha256(other).hexdigest(), other).status_code == 201
     (problem,) = service.problems(edited)
     assert "part 2 of 3: expected part.json, clips.parquet, got 'submission.json'" in problem["got"]
+
+    def name_one_twice(members: dict[str, bytes]) -> None:
+        document = json.loads(members[SUBMISSION_NAME])
+        document["parts"][1] = document["parts"][0]
+        members[SUBMISSION_NAME] = json.dumps(document).encode()
+
+    (problem,) = service.problems(rewrite(place, name_one_twice).getvalue())  # before any is read
+    assert (problem["path"], "each part once" in problem["expected"]) == (f"{SUBMISSION_NAME}: parts", True)
 
 
 def test_a_check_takes_as_many_parts_as_a_submission_may_have() -> None:
@@ -188,25 +220,38 @@ def test_an_account_fills_no_disk(tmp_path: Path, migrated_sqlite: Path) -> None
         assert waiting(service) == [first]
 
 
+@pytest.mark.parametrize("how", ["discarded", "expired", "killed"])
 def test_a_part_that_goes_during_the_check_leaves_nothing(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """The sender is told, and the file that describes the parts lies nowhere: nobody has accepted it."""
-    manifest, parts = in_parts(tmp_path, "fleeting_16k")
+    """The sender is told, also where the removal is killed between file and row, and what describes them is gone."""
+    manifest, parts = in_parts(tmp_path, f"{how}_16k")
     put_all(service, parts)
-    examine = Checker.check
+    examine, sweep = Checker.check, submission_files._sweep
 
-    def discarded(self: Checker, *given: Any, **named: Any) -> Checked:
+    def killed(*given: Any) -> int:
+        sweep(*given)
+        raise Unavailable("this process was killed behind its last file")
+
+    def gone(self: Checker, *given: Any, **named: Any) -> Checked:
         found = examine(self, *given, **named)
         if named.get("parts"):
             with service.database.transaction(write=True) as session:
-                session.execute(delete(StagedPart))
+                if how == "discarded":
+                    session.execute(delete(StagedPart))
+                session.execute(update(StagedPart).values(received=now() - STAGED_FOR - timedelta(seconds=1)))
+            remove_orphans(service.settings, service.database, older_than=-1)
         return found
 
-    monkeypatch.setattr(Checker, "check", discarded)
-    answer = service.send(manifest)
-    assert (answer.status_code, "discarded" in answer.json()["detail"]) == (409, True)
+    with monkeypatch.context() as changed:
+        changed.setattr(Checker, "check", gone)
+        if how == "killed":
+            changed.setattr(submission_files, "_sweep", killed)
+        answer = service.send(manifest)
+    assert (answer.status_code, "is not here" in answer.json()["detail"], waiting(service)) == (409, True, [])
     assert not submission_path(service.settings, hashlib.sha256(manifest).hexdigest()).exists()
+    assert all(put(service, sha256, part.read_bytes()).is_success for sha256, part in parts.items())
+    assert service.send(manifest).status_code == 201
 
 
 def test_accepted_parts_outlive_an_older_database(tmp_path: Path, migrated_sqlite: Path) -> None:
