@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from support import processes
 from support.logged import Logged, listening
+from support.pipeline.warm_workers import WarmWorkers
 from support.profile import choose_cases, described, load_hypothesis_profile
 from support.timing import PAGE_MS
-from support.warm_workers import WarmWorkers
 
 if TYPE_CHECKING:
     from support.server.postgres import PostgresServer

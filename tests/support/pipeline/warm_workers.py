@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.worker_forks import ForkServer
+from support.pipeline.worker_forks import ForkServer
 
 from codec_superb.pipeline.workers import executor
 
