@@ -57,7 +57,7 @@ def _made(run: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in paths}
 
 
-@pytest.mark.sample(2, among="what is killed or has no room")
+@pytest.mark.slow
 def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path, undisturbed: Path) -> None:
     """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until there were ``KILLS``.
 
@@ -100,7 +100,7 @@ def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tm
         rounds += 1
 
 
-@pytest.mark.sample(2, among="what is killed or has no room")
+@pytest.mark.slow
 def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
     """The same for scoring: every value of every clip is the undisturbed run's."""
     moments = random.Random(3)

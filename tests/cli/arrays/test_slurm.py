@@ -27,7 +27,7 @@ def _own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     return
 
 
-@pytest.mark.sample(1, among="shards end as one run")
+@pytest.mark.slow
 def test_tasks_go_on_where_they_were_and_merge_to_the_run_of_one_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

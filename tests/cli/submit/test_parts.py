@@ -28,6 +28,7 @@ call(["submit", sys.argv[1], "--server", sys.argv[2]])
 """A client that is killed before its third part."""
 
 
+@pytest.mark.slow
 def test_a_killed_client_goes_on_where_it_stopped(
     leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],

@@ -117,7 +117,6 @@ def packed(codec: Path, file: Path) -> Any:
 
 
 @pytest.mark.usefixtures("_backends")
-@pytest.mark.sample(1, among="shards end as one run")
 def test_a_merged_run_is_that_of_one_machine_bit_for_bit(
     tmp_path: Path, data: Path, pool: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def objects(settings: Settings, *, marks: bool = False) -> list[str]:
     return sorted(path for path in found if path.endswith(MARK) == marks)
 
 
+@pytest.mark.slow
 def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path) -> None:
     """One receives, the other checks, each reads the file; a backup has it, a restore puts it into another store."""
     far = settings.model_copy(update={"storage": tmp_path / "second"})

@@ -44,6 +44,7 @@ def run_again(service: Service, *identities: str) -> None:
     assert work(context, HANDLERS, once=True) == len(identities)
 
 
+@pytest.mark.slow
 def test_fiction_is_held_or_refused(service: Service, run: RunFolder, tmp_path: Path) -> None:
     """One clip made better is held once it is run again, chosen and stretched clips are refused; the truth stays."""
     state, rows = run.info().dataset.manifest_hash, list(run.rows())
