@@ -168,8 +168,8 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
         whose = standing.name or "an anonymous upload"
         gives = "" if submission.custom else f"; to accept these gives the name to {sender}"
         yield "owner", f"{codec.name} has results of {whose}{gives}"
-    for clash in look_clashes(session, Card.model_validate(card)):
-        yield "name", f"{clash}: before it is accepted that is withdrawn, or given to {sender}, which frees its look"
+    for clash in look_clashes(session, Card.model_validate(card), submission.account):
+        yield "name", clash
     owner = _owner_of_family(session, card["family"], submission)
     if owner is not None:
         yield "family", f"{codec.name} joins the family {card['family']} of {owner}; to accept it is to allow that"

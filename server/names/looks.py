@@ -48,11 +48,13 @@ def codec_like(session: Session, text: str, name: str) -> Codec | None:
     return session.scalars(select(Codec).where(Codec.name != name, alike, TAKEN).limit(1)).first()
 
 
-def family_like(session: Session, name: str) -> Family | None:
-    """Return another family that looks like ``name``."""
+def family_like(session: Session, name: str, account: int | None) -> Family | None:
+    """Return another family that looks like ``name``; one without results is free for the account that was given it."""
     alike = select(Family).where(Family.skeleton == skeleton(name), Family.name != name)
     found = session.scalars(alike).one_or_none()
-    return found if found is not None and _family_stands(session, found) else None
+    if found is None or not _family_stands(session, found):
+        return None
+    return None if _is_own(found, account) and not _has_results(session, found) else found
 
 
 def expect_look(session: Session, card: Card, account: int | None, *, of_others: bool = False) -> None:
@@ -69,21 +71,28 @@ def expect_look(session: Session, card: Card, account: int | None, *, of_others:
     listed = catalogue.families().get(skeleton(card.family), card.family)
     if listed != card.family:
         raise alike("family", card.family, f"the family {listed}")
-    family = family_like(session, card.family)
+    family = family_like(session, card.family, account)
     if family is not None and (of_others or _is_own(family, account)):
         raise alike("family", card.family, f"the family {family.name}")
 
 
-def look_clashes(session: Session, card: Card) -> list[str]:
-    """Say which name, title or family looks like that of another codec or family, by its name where it is public."""
+def look_clashes(session: Session, card: Card, account: Account | None) -> list[str]:
+    """Say which name, title or family looks like that of another codec or family, and what frees it."""
     found = []
+    sender = "nobody" if account is None else account.name
     for field, text in (("name", card.name), ("title", card.title)):
         if (other := codec_like(session, text, card.name)) is not None:
             public = select(exists().where(Submission.codec_id == other.id, Submission.status.in_(PUBLIC)))
             named = f"the codec {other.name}" if session.scalar(public) else "a codec that is looked at again"
-            found.append(f"the {field} {text!r} looks like that of {named}")
-    if (family := family_like(session, card.family)) is not None:
-        found.append(f"the family {card.family!r} looks like the family {family.name}")
+            clash = f"the {field} {text!r} looks like that of {named}"
+            found.append(
+                f"{clash}: before it is accepted that is withdrawn, or given to {sender}, which frees its look"
+            )
+    if (family := family_like(session, card.family, None if account is None else account.id)) is not None:
+        clash = f"the family {card.family!r} looks like the family {family.name}"
+        found.append(
+            f"{clash}: before it is accepted the results in that are withdrawn, and what was given is given to {sender}"
+        )
     return found
 
 
@@ -112,8 +121,12 @@ def _is_own(other: Codec | Family, account: int | None) -> bool:
 
 
 def _family_stands(session: Session, family: Family, besides: str = "") -> bool:
+    return _has_results(session, family, besides) or _was_given(session, "family", family.name)
+
+
+def _has_results(session: Session, family: Family, besides: str = "") -> bool:
     member = (Submission.card["family"].as_string() == family.name, Submission.id != besides)
-    return bool(session.scalar(select(exists().where(*member, TAKES)))) or _was_given(session, "family", family.name)
+    return bool(session.scalar(select(exists().where(*member, TAKES))))
 
 
 def _was_given(session: Session, kind: str, name: str) -> bool:

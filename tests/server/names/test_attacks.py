@@ -143,11 +143,25 @@ class TestFamilies:
             assert family.owner.name == "ann"
 
     def test_one_that_looks_the_same(self, service: Service, packed: Any) -> None:
-        """Two curves with one name to the eye wait for a moderator, or are refused where one is the catalogue's."""
-        assert status(service, packed("stork_1k", family="stork")) == "self-reported"
-        answer = service.send(packed("other_1k", family="st0rk"), account="bob").json()
+        """Two curves with one name to the eye wait for a moderator, or are refused where one is the catalogue's.
+
+        What was given and has no results is no obstacle for whom it was given to.
+        """
+        first = service.send(packed("stork_1k", family="stork"), account="squatter of storks").json()
+        assert first["status"] == "self-reported"
+        answer = service.send(packed("other_1k", family="st0rk"), account="stork lab").json()
         assert (answer["status"], "looks like the family stork" in answer["warnings"][0]["text"]) == ("held", True)
-        assert service.send(packed("another_1k", family="0pus"), account="bob").status_code == 409
+        with service.database.transaction(write=True) as session:
+            transfer(session, "family", "stork", "stork lab", actor="moderator")
+        with pytest.raises(Conflict, match="looks like that of the family stork"):
+            accept(service, answer["id"])
+        with service.database.transaction(write=True) as session:
+            decide(session, first["id"], "withdraw", "squatting", actor="moderator")
+        accept(service, answer["id"])
+        with service.database.transaction() as session:
+            family = session.scalars(select(Family).where(Family.name == "st0rk")).one()
+            assert (family.owner and family.owner.name) == "stork lab"
+        assert service.send(packed("another_1k", family="0pus"), account="stork lab").status_code == 409
 
     def test_that_of_the_catalogue(self, service: Service, packed: Any) -> None:
         """It waits for a moderator, whose permission is for that account."""
