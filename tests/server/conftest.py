@@ -20,18 +20,19 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
 BACKENDS = ("sqlite", "postgresql")
+DRAWN = {"sqlite": 330, "postgresql": 130}
+"""Tests of the service in short; one takes twice as long on PostgreSQL."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In short a test runs on one kind of database, 130 on PostgreSQL; what touches the database itself on both."""
+    """In short a test runs on one kind of database, ``DRAWN`` of them; what touches the database itself on both."""
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         for name, value in parameters.items():
             if isinstance(value, str) and value in BACKENDS and "tests/server/database/" not in item.nodeid:
                 item.add_marker(pytest.mark.sample(1, over=name))
-                if value == "postgresql":  # a test takes twice as long there
-                    item.add_marker(pytest.mark.sample(130, among="the service on PostgreSQL"))
+                item.add_marker(pytest.mark.sample(DRAWN[value], among=f"the service on {value}"))
 
 
 @pytest.fixture(scope="session", autouse=True)
