@@ -194,10 +194,13 @@ _KINDS: dict[int, type[errors.ServerError]] = {
 
 def _take_from_the_silent(session: Session) -> None:
     lives = select(RunningProcess.id).where(RunningProcess.id == CheckJob.worker, ALIVE)
-    silent = (CheckJob.state == "running") & ~lives.exists()
-    given_up = update(CheckJob).where(silent, CheckJob.attempts >= ATTEMPTS)
-    _changed(session, given_up.values(state="done", outcome=_GIVEN_UP))
-    _changed(session, update(CheckJob).where(silent).values(state="queued", worker=""))
+    silent = select(CheckJob.id, CheckJob.worker).where(CheckJob.state == "running", ~lives.exists())
+    for identity, worker in session.execute(silent).all():
+        # by its worker: where another took it meanwhile, PostgreSQL looks at the row anew and at no other table
+        its = (CheckJob.id == identity, CheckJob.worker == worker, CheckJob.state == "running")
+        given_up = update(CheckJob).where(*its, CheckJob.attempts >= ATTEMPTS)
+        _changed(session, given_up.values(state="done", outcome=_GIVEN_UP))
+        _changed(session, update(CheckJob).where(*its).values(state="queued", worker=""))
 
 
 def _end(session: Session, job: CheckJob, outcome: dict[str, Any], seconds: float) -> bool:
