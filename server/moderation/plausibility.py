@@ -24,9 +24,9 @@ from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.moderation.score_envelope import (
     SPOKEN_KBPS,
-    TOO_GOOD,
     ComparedResult,
     crowd,
+    lead,
     likely,
     needs_no_bits,
 )
@@ -145,12 +145,12 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far above what codecs with as many bits, or the next ones with more, leave likely."""
+    """Warn of a score far above what codecs with as many bits, or the next ones with more or fewer, leave likely."""
     kbps = row.kbps
     if row.score is None or not kbps or _is_lossless(card, row):
         return
     rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
-    if rivals and row.score > (best := likely(kbps, rivals, row.category)) + TOO_GOOD:
+    if rivals and row.score > (best := likely(kbps, rivals, row.category)) + lead(row.score):
         described = f"{len(rivals)} codecs at {kbps_text(rivals[0].kbps)} to {kbps_text(rivals[-1].kbps)} kbps"
         yield "too good", f"scores {number(row.score, 3)}; {described} leave {number(best, 3)} likely at its bitrate"
 

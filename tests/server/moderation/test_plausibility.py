@@ -17,7 +17,7 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
-from codec_superb.server.moderation.score_envelope import TOO_GOOD, ComparedResult, crowd, likely
+from codec_superb.server.moderation.score_envelope import ComparedResult, crowd, lead, likely
 
 
 def test_a_plain_submission(database: Database) -> None:
@@ -162,6 +162,15 @@ def test_too_good_where_nobody_is(database: Database) -> None:
     assert {"too few bits", "too good"} == {found["kind"] for found in warned(database, "best", score=0.655, **tiny)}
 
 
+def test_too_good_where_all_have_fewer_bits(database: Database) -> None:
+    """Above everybody's bitrate the next ten below are asked: an octave brings a tenth, nearly the original half."""
+    for number in range(10):
+        publish(database, f"other{number}_x", 36.0 + 4 * number, 0.80 + 0.01 * number, owner=f"lab {number}")
+    for kbps, score, held in ((56.0, 0.999, True), (110.0, 0.96, False), (110.0, 0.999, True), (250.0, 0.999, False)):
+        found = warned(database, f"top{kbps:g}_{score}", kbps, score=score, owner="mallory")
+        assert ("too good" in {each["kind"] for each in found if each["holds"]}) == held, (kbps, score)
+
+
 def test_an_account_is_one_rival(database: Database) -> None:
     """Ten bad codecs of one account at an empty bitrate hold nobody; verified ones, or of ten accounts, do."""
     for number in range(10):
@@ -186,7 +195,7 @@ def test_published_codecs_are_believed() -> None:
             for each in known:
                 rivals = crowd(each.kbps, [other for other in known if other is not each])
                 compared += bool(rivals)
-                assert not rivals or each.score <= likely(each.kbps, rivals, category) + TOO_GOOD, each
+                assert not rivals or each.score <= likely(each.kbps, rivals, category) + lead(each.score), each
     assert compared > 50
 
 
