@@ -60,6 +60,11 @@ def _heard_damaged(submission: Submission) -> bool:
     return bool(submission.condition) and submission.document["condition"]["reference"] == "input"
 
 
+def is_beside_undamaged(submission: Submission) -> bool:
+    """Whether it was made under a condition and is compared with the clean sound, beside which no codec is exact."""
+    return bool(submission.condition) and not _heard_damaged(submission)
+
+
 def _scores(submission: Submission) -> Scores:
     states = {part["name"]: f"{part['manifest_hash']} {part['selected']}" for part in submission.document["datasets"]}
     return {

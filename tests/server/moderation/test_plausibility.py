@@ -11,6 +11,7 @@ from support.server.people import ON_SQLITE
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.literature.tables import literature
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Submission
@@ -282,6 +283,20 @@ class TestTheResultsAlone:
         """Every metric is at its best up to rounding to 24 bits, and the bits are those that lossless coding needs."""
         card = {"kind": "lossless", "nominal_kbps": None}
         assert {found["kind"] for found in warned(database, "pack", kbps, metrics=metrics, card=card)} == kinds
+
+
+def test_lossless_under_a_condition(database: Database) -> None:
+    """Beside the sound before it was damaged nothing is exact, and damage may leave few bits; beside its input it is."""
+    short = {"metrics": EXACT | {"estoi": 0.9}, "card": {"kind": "lossless", "nominal_kbps": None}}
+    with database.transaction(write=True) as session:
+        made = make_submission(session, "pack", 20.0, datasets=SPEECH, status="pending", **short)
+        submission = session.get_one(Submission, made)
+        for reference, kinds in (("clean", []), ("input", ["not lossless"])):
+            condition = parse_condition("level:-60", reference)
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            assert [found["kind"] for found in warnings_for(session, made)] == kinds
 
 
 def test_a_name_of_somebody_else(database: Database) -> None:
