@@ -286,7 +286,7 @@ class TestTheResultsAlone:
 
 
 def test_lossless_under_a_condition(database: Database) -> None:
-    """Beside the sound before it was damaged nothing is exact, and damage may leave few bits; beside its input it is."""
+    """Beside the undamaged sound nothing is exact, and a faint one takes few bits; beside its input it is exact."""
     short = {"metrics": EXACT | {"estoi": 0.9}, "card": {"kind": "lossless", "nominal_kbps": None}}
     with database.transaction(write=True) as session:
         made = make_submission(session, "pack", 20.0, datasets=SPEECH, status="pending", **short)
