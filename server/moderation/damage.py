@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import COUNTED, NAMED, STANDING, Codec, Submission
+from codec_superb.server.database.models import COUNTED, NAMED, STANDING, Codec, Result, Submission
 from codec_superb.web.text import number
 
 BETTER_DAMAGED = 0.02
 """Lead of a score under a condition over that of the same codec without it, on the same clips, that needs a look."""
-Scores = Mapping[tuple[str, str, str], float]
-"""By dataset, category and the state of the clips."""
+
+
+class Scored(NamedTuple):
+    """The score of a category of a dataset, and on which of its clips."""
+
+    score: float
+    state: str
+    """Hash of the dataset's clip list."""
+    selected: int
+    ok: int
+
+
+Place = tuple[str, str]
+"""A dataset and a category."""
 
 
 class Damage(NamedTuple):
@@ -33,10 +45,10 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     """
     if submission.custom or _heard_damaged(submission):
         return
-    own = _scores(submission)
+    own, sizes = _scores(submission), _sizes(session, submission)
     if submission.condition:
         for clean in _standing(session, submission, COUNTED)[:1]:
-            for where, before, after in _better(_scores(clean), own):
+            for where, before, after in _better(_scores(clean), own, sizes):
                 yield Damage(where, _told(after, submission.condition, before))
         return
     found: dict[str, Submission] = {}
@@ -44,7 +56,7 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
         found.setdefault(other.condition, other)
     for condition, other in found.items():
         holds = other.status == "verified" or other.account_id == submission.account_id
-        for where, before, after in () if _heard_damaged(other) else _better(own, _scores(other)):
+        for where, before, after in () if _heard_damaged(other) else _better(own, _scores(other), sizes):
             yield Damage(where, _told(after, condition, before), holds)
 
 
@@ -60,21 +72,49 @@ def _heard_damaged(submission: Submission) -> bool:
     return bool(submission.condition) and submission.document["condition"]["reference"] == "input"
 
 
-def _scores(submission: Submission) -> Scores:
-    states = {part["name"]: f"{part['manifest_hash']} {part['selected']}" for part in submission.document["datasets"]}
+def is_beside_undamaged(submission: Submission) -> bool:
+    """Whether it was made under a condition and is compared with the clean sound, beside which no codec is exact."""
+    return bool(submission.condition) and not _heard_damaged(submission)
+
+
+def _scores(submission: Submission) -> Mapping[Place, Scored]:
+    parts = {part["name"]: part for part in submission.document["datasets"]}
     return {
-        (row.dataset, row.category, states[row.dataset]): row.score
+        (row.dataset, row.category): Scored(row.score, part["manifest_hash"], part["selected"], row.ok)
         for row in submission.results
-        if row.dataset in states and row.score is not None
+        if row.score is not None and (part := parts.get(row.dataset)) is not None
     }
 
 
-def _better(clean: Scores, damaged: Scores) -> Iterator[tuple[str, float, float]]:
-    """Yield place, score without and score with the condition where that is better on the same clips."""
-    for key, after in damaged.items():
-        before = clean.get(key)
-        if before is not None and after > before + BETTER_DAMAGED:
-            yield f"{key[0]}, {key[1]}", before, after
+def _sizes(session: Session, submission: Submission) -> Mapping[Place, int]:
+    """Return the most clips of each category that public results, or these, have."""
+    own = {(row.dataset, row.category): row.ok for row in submission.results}
+    most = (
+        select(Result.dataset, Result.category, func.max(Result.ok))
+        .join(Submission, Result.submission_id == Submission.id)
+        .where(NAMED, Result.dataset.in_(sorted({dataset for dataset, _ in own if dataset})))
+        .group_by(Result.dataset, Result.category)
+    )
+    found = {(dataset, category): size for dataset, category, size in session.execute(most)}
+    return {place: max(ok, found.get(place, 0)) for place, ok in own.items()}
+
+
+def _better(
+    clean: Mapping[Place, Scored], damaged: Mapping[Place, Scored], sizes: Mapping[Place, int]
+) -> Iterator[tuple[str, float, float]]:
+    """Yield place, score without and score with the condition where that is better than the clips allow.
+
+    Scores are from 0 to 1, so what leaves out a share of the clips moves their mean by no more than that share.
+    """
+    for place, after in damaged.items():
+        before = clean.get(place)
+        if before is None or after.state != before.state:
+            continue
+        size = sizes.get(place, 0)
+        same = after.selected == before.selected or not size
+        share = 0.0 if same else sum(max(0.0, 1 - each.ok / size) for each in (before, after))
+        if after.score > before.score + BETTER_DAMAGED + share:
+            yield ", ".join(place), before.score, after.score
 
 
 def _told(after: float, condition: str, before: float) -> str:

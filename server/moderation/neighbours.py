@@ -49,48 +49,53 @@ def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str
     for row in submission.results:
         if row.dataset and row.kbps:
             near = found[row.category, row.dataset]
-            near += _next_above(session, row, row.kbps, near, others)
+            near += _next_ones(session, row, row.kbps, near, others)
     return found
 
 
-def _next_above(
+def _next_ones(
     session: Session, row: Result, kbps: float, near: Sequence[ComparedResult], others: Mapping[str, _Other]
 ) -> list[ComparedResult]:
-    """Return the next codecs at higher bitrates where fewer than a crowd have similar ones.
+    """Return the next codecs at higher bitrates where fewer than a crowd have similar ones, then those at lower ones.
 
     At an empty bitrate too somebody must be there to compare with.
     """
     known = {other.codec for other in near}
     above = [other for other in near if other.kind != "lossless" and not other.own and other.kbps >= kbps / BAND]
     senders = {other.sender for other in above}
-    if len(senders) >= CROWD:
-        return []
     found: list[ComparedResult] = []
-    for identity, rate, score, low, high in session.execute(_above(row, kbps)):
-        other = others.get(identity)
-        if other is not None and other.kind != "lossless" and other.codec not in known and len(senders) < CROWD:
-            known.add(other.codec)
-            found.append(other.result(rate, score, low, high))
-            senders |= set() if other.own else {other.sender}
+    for sign in (1, -1):
+        if len(senders) >= CROWD:
+            break
+        for identity, rate, score, low, high in session.execute(_beside(row, kbps, sign)):
+            other = others.get(identity)
+            if other is not None and other.kind != "lossless" and other.codec not in known and len(senders) < CROWD:
+                known.add(other.codec)
+                found.append(other.result(rate, score, low, high))
+                senders |= set() if other.own else {other.sender}
     return found
 
 
-def _above(row: Result, kbps: float) -> Executable:
-    """Select the results at higher bitrates, lowest first, a few of each account: many of one hide nobody's."""
+def _beside(row: Result, kbps: float, sign: int) -> Executable:
+    """Select the results at higher (``sign`` 1) or lower (-1) bitrates, the nearest first.
+
+    A few of each account: many of one hide nobody's.
+    """
     turn = func.row_number().over(
         partition_by=(case((_COUNTS, Submission.id), else_=None), case((_COUNTS, None), else_=Submission.account_id)),
-        order_by=Result.kbps,
+        order_by=sign * Result.kbps,
     )
     found = (
         select(Result.submission_id, Result.kbps, Result.score, Result.low, Result.high, turn.label("turn"))
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(COUNTED, Result.dataset == row.dataset, Result.category == row.category, Result.kbps > kbps)
+        .where(COUNTED, Result.dataset == row.dataset, Result.category == row.category)
+        .where(Result.kbps > kbps if sign > 0 else Result.kbps.between(0, kbps), Result.kbps > 0)
         .where(Result.score.is_not(None), Result.submission_id != row.submission_id)
         .subquery()
     )
     columns = found.c.submission_id, found.c.kbps, found.c.score, found.c.low, found.c.high
-    return select(*columns).where(found.c.turn <= CROWD).order_by(found.c.kbps).limit(_MOST_NAMED)
+    return select(*columns).where(found.c.turn <= CROWD).order_by(sign * found.c.kbps).limit(_MOST_NAMED)
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:

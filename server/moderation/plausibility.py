@@ -18,15 +18,15 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.damage import damage_doubts
+from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged
 from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.server.moderation.score_envelope import (
     SPOKEN_KBPS,
-    TOO_GOOD,
     ComparedResult,
     crowd,
+    lead,
     likely,
     needs_no_bits,
 )
@@ -145,12 +145,12 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far above what codecs with as many bits, or the next ones with more, leave likely."""
+    """Warn of a score far above what codecs with as many bits, or the next ones with more or fewer, leave likely."""
     kbps = row.kbps
     if row.score is None or not kbps or _is_lossless(card, row):
         return
     rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
-    if rivals and row.score > (best := likely(kbps, rivals, row.category)) + TOO_GOOD:
+    if rivals and row.score > (best := likely(kbps, rivals, row.category)) + lead(row.score):
         described = f"{len(rivals)} codecs at {kbps_text(rivals[0].kbps)} to {kbps_text(rivals[-1].kbps)} kbps"
         yield "too good", f"scores {number(row.score, 3)}; {described} leave {number(best, 3)} likely at its bitrate"
 
@@ -239,8 +239,8 @@ def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
 
 
 def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a lossless codec that is not exact."""
-    if card.kind == "lossless" and (short := _short_of_best(row)):
+    """Warn of a lossless codec that is not exact; nothing is that beside the sound before it was damaged."""
+    if card.kind == "lossless" and not is_beside_undamaged(row.submission) and (short := _short_of_best(row)):
         yield "not lossless", f"a lossless codec returns its input exactly, which {', '.join(short)} say it does not"
 
 
@@ -270,9 +270,9 @@ def _distance(row: Result) -> float | None:
 
 
 def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a lossless codec that needs far fewer bits than any does."""
+    """Warn of a lossless codec that needs far fewer bits than any does; a sound that is faint or narrow takes few."""
     ratio = row.compression_ratio
-    if card.kind == "lossless" and ratio is not None and ratio > COMPRESSION:
+    if card.kind == "lossless" and not row.submission.condition and ratio is not None and ratio > COMPRESSION:
         yield "compression", f"a lossless codec at {significant(ratio)} times fewer bits than 16-bit PCM"
 
 

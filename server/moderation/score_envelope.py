@@ -16,6 +16,10 @@ TOO_GOOD = 0.1
 FALL = 0.05
 """What a score loses where the bitrate is halved. The best codecs of speech lose 0.056 an octave from 72 to 0.7 kbps
 (28 classical ones on ``mini``), 0.044 and 0.071 from 24 to 1 and 1.5 kbps (the published tables)."""
+RISE = 0.1
+"""What bits beyond those of the band may bring an octave, where only codecs with fewer are there to compare with."""
+NEARLY_ORIGINAL = 0.97
+"""Score of a lossy codec from which on half the lead waits, since the next best have little room above."""
 NEAR = 3.0
 """Times its bitrate up to which codecs are as good as they are: DAC at 6 kbps is 0.08 better than what has twice as
 many bits (the published tables, music)."""
@@ -45,24 +49,29 @@ class ComparedResult:
 
 
 def crowd(kbps: float, others: Sequence[ComparedResult]) -> list[ComparedResult]:
-    """Return those of about this bitrate, or up to that of the tenth sender above; none where fewer senders are there.
+    """Return those of about this bitrate, or up to that of the tenth sender above, or down to it where fewer are above.
 
-    However many codecs an account has reported, it is one sender; its own are left out where ten others are there.
+    None where there are fewer than ten senders. However many codecs an account has reported, it is one sender; its own
+    are left out where ten others are there.
     """
-    above = sorted((other for other in others if other.kbps >= kbps / BAND), key=lambda other: other.kbps)
-    strangers = [other for other in above if not other.own]
-    if len(senders := _first_rates(strangers)) >= CROWD:
-        above = strangers
-    elif len(senders := _first_rates(above)) < CROWD:
-        return []
-    reach = max(senders[CROWD - 1], kbps * BAND)
-    return [other for other in above if other.kbps <= reach]
+    ascending = sorted(others, key=lambda other: other.kbps)
+    strangers = [other for other in ascending if not other.own]
+    for known, below in ((strangers, False), (ascending, False), (strangers, True), (ascending, True)):
+        above = [other for other in known if other.kbps >= kbps / BAND]
+        if len(senders := _first_rates(above)) >= CROWD:
+            reach = max(senders[CROWD - 1], kbps * BAND)
+            return [other for other in above if other.kbps <= reach]
+        nearest = [*above, *reversed(known[: len(known) - len(above)])] if below else []
+        if len(senders := _first_rates(nearest)) >= CROWD:
+            reach = min(senders[CROWD - 1], kbps / BAND)
+            return [other for other in known if other.kbps >= reach]
+    return []
 
 
-def _first_rates(ascending: Sequence[ComparedResult]) -> list[float]:
-    """Return the lowest bitrate of each sender, ascending."""
+def _first_rates(nearest: Sequence[ComparedResult]) -> list[float]:
+    """Return the bitrate at which each sender comes first, in their order."""
     first: dict[str | int, float] = {}
-    for other in ascending:
+    for other in nearest:
         first.setdefault(other.sender, other.kbps)
     return [*first.values()]
 
@@ -70,10 +79,21 @@ def _first_rates(ascending: Sequence[ComparedResult]) -> list[float]:
 def likely(kbps: float, rivals: Sequence[ComparedResult], category: str) -> float:
     """Return the best score that one of the rivals would leave at ``kbps``, at least that of no bits at all.
 
-    Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.54 at 0.5 kbps, two octaves below 2.
+    Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.54 at 0.5 kbps, two octaves below 2; it leaves 0.74 at 18 kbps,
+    an octave above 9.
     """
-    left = (other.score - FALL * max(0.0, math.log2(other.kbps / NEAR / kbps)) for other in rivals)
+    left = (
+        other.score
+        - FALL * max(0.0, math.log2(other.kbps / NEAR / kbps))
+        + RISE * max(0.0, math.log2(kbps / BAND / other.kbps))
+        for other in rivals
+    )
     return max(FLOORS[category], *left)
+
+
+def lead(score: float) -> float:
+    """Return by how much a score may lie above what is likely: half as much where it is nearly that of the original."""
+    return TOO_GOOD if score < NEARLY_ORIGINAL else TOO_GOOD / 2
 
 
 def needs_no_bits(score: float, category: str) -> bool:

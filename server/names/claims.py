@@ -183,8 +183,9 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
     own = (Submission.account_id == submission.account_id, Submission.id != submission.id)
     replaced = [each.id for each in replaced_by(session, submission)]
     waiting = select(Submission.version).where(
-        *own, Submission.codec_id == submission.codec_id, Submission.status == "held", Submission.id.not_in(replaced)
-    )
+        *own, Submission.codec_id == submission.codec_id, Submission.condition == submission.condition,
+        Submission.status == "held", Submission.id.not_in(replaced),
+    )  # fmt: skip
     if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
         yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
         return

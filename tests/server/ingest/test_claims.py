@@ -16,6 +16,7 @@ from support.pipeline.submissions import reseal, rewrite
 from support.server.ingest import Service, changed_members, make_file
 
 from codec_superb.data_manifests.audio.audio_file import read_audio
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.facts.clips import KnownClip
 from codec_superb.pipeline.submission.facts.fingerprint import fingerprint
@@ -150,6 +151,11 @@ def test_chosen_clips_are_refused_or_held(service: Service, tmp_path: Path) -> N
         "pesq undefined on 6 of 10 clips whose reference defines it" in each["text"] for each in receipt["warnings"]
     )
     assert not on_board(service, "voiceless_16k")
+    # the damage may have left them so, and what waits without a condition has no other one wait
+    lost = claim(
+        service, tmp_path / "3", "voiceless_16k", chosen("pesq", "f0corr"), condition=parse_condition("loss:10")
+    )
+    assert lost.json()["status"] == "self-reported", lost.text
 
 
 def test_a_value_where_there_can_be_none_is_refused(service: Service, tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ from support.server.people import ON_SQLITE
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.literature.tables import literature
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
-from codec_superb.server.moderation.score_envelope import TOO_GOOD, ComparedResult, crowd, likely
+from codec_superb.server.moderation.score_envelope import ComparedResult, crowd, lead, likely
 
 
 def test_a_plain_submission(database: Database) -> None:
@@ -162,6 +163,15 @@ def test_too_good_where_nobody_is(database: Database) -> None:
     assert {"too few bits", "too good"} == {found["kind"] for found in warned(database, "best", score=0.655, **tiny)}
 
 
+def test_too_good_where_all_have_fewer_bits(database: Database) -> None:
+    """Above everybody's bitrate the next ten below are asked: an octave brings a tenth, nearly the original half."""
+    for number in range(10):
+        publish(database, f"other{number}_x", 36.0 + 4 * number, 0.80 + 0.01 * number, owner=f"lab {number}")
+    for kbps, score, held in ((56.0, 0.999, True), (110.0, 0.96, False), (110.0, 0.999, True), (250.0, 0.999, False)):
+        found = warned(database, f"top{kbps:g}_{score}", kbps, score=score, owner="mallory")
+        assert ("too good" in {each["kind"] for each in found if each["holds"]}) == held, (kbps, score)
+
+
 def test_an_account_is_one_rival(database: Database) -> None:
     """Ten bad codecs of one account at an empty bitrate hold nobody; verified ones, or of ten accounts, do."""
     for number in range(10):
@@ -186,7 +196,7 @@ def test_published_codecs_are_believed() -> None:
             for each in known:
                 rivals = crowd(each.kbps, [other for other in known if other is not each])
                 compared += bool(rivals)
-                assert not rivals or each.score <= likely(each.kbps, rivals, category) + TOO_GOOD, each
+                assert not rivals or each.score <= likely(each.kbps, rivals, category) + lead(each.score), each
     assert compared > 50
 
 
@@ -273,6 +283,20 @@ class TestTheResultsAlone:
         """Every metric is at its best up to rounding to 24 bits, and the bits are those that lossless coding needs."""
         card = {"kind": "lossless", "nominal_kbps": None}
         assert {found["kind"] for found in warned(database, "pack", kbps, metrics=metrics, card=card)} == kinds
+
+
+def test_lossless_under_a_condition(database: Database) -> None:
+    """Beside the undamaged sound nothing is exact, and a faint one takes few bits; beside its input it is exact."""
+    short = {"metrics": EXACT | {"estoi": 0.9}, "card": {"kind": "lossless", "nominal_kbps": None}}
+    with database.transaction(write=True) as session:
+        made = make_submission(session, "pack", 20.0, datasets=SPEECH, status="pending", **short)
+        submission = session.get_one(Submission, made)
+        for reference, kinds in (("clean", []), ("input", ["not lossless"])):
+            condition = parse_condition("level:-60", reference)
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            assert [found["kind"] for found in warnings_for(session, made)] == kinds
 
 
 def test_a_name_of_somebody_else(database: Database) -> None:
