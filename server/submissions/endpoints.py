@@ -16,6 +16,7 @@ from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
+from codec_superb.server.people.streams import Streamed
 from codec_superb.server.storage.block_parts import row_groups
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
@@ -63,7 +64,9 @@ def one_submission(session: ReadTransaction, identity: Identity, _counted: Count
     response_class=FileResponse,
     responses={200: {"content": {"application/zip": {}}, "description": "the submission file"}},
 )
-def file(request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation) -> FileResponse:
+def file(
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation, _place: Streamed,
+) -> FileResponse:  # fmt: skip
     """Download a submission file, as it was received but for the submitter's contact, which is not published."""
     path, name = service.download(session, request.app.state.settings, identity)
     return FileResponse(path, media_type="application/zip", filename=name)
@@ -75,7 +78,7 @@ def file(request: Request, session: ReadTransaction, identity: Identity, _counte
     responses={200: {"content": {"application/zip": {}}, "description": "a part of the submission"}},
 )
 def part(
-    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation,
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation, _place: Streamed,
     number: Annotated[int, Path(ge=1, le=MOST_PARTS, description="From 1.")],
 ) -> FileResponse:  # fmt: skip
     """Download a file that holds some of a submission's rows; the submission file names them all."""
@@ -97,6 +100,7 @@ async def clip_rows(
     identity: Identity,
     caller: Caller,
     _counted: CountedComputation,
+    _place: Streamed,
     dataset: OneDataset = None,
     format: Annotated[Literal["json", "csv", "parquet"], Query()] = "json",  # noqa: A002 -- name of the parameter
     offset: Annotated[int, Query(ge=0, le=MOST_ROWS, description="JSON only: rows to leave out.")] = 0,
