@@ -16,11 +16,11 @@ from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
-from codec_superb.server.people.streams import Streamed
 from codec_superb.server.storage.block_parts import row_groups
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
+from codec_superb.server.submissions.streams import Streamed
 
 router = APIRouter(tags=["submissions"])
 

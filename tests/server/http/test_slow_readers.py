@@ -15,7 +15,7 @@ from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.server.http import slow_clients
 from codec_superb.server.http.error_pages import handle_errors
-from codec_superb.server.people import streams
+from codec_superb.server.submissions import streams
 
 PIECES = 400
 """Of 64 kB: more than the buffers of both sides hold."""
