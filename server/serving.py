@@ -28,7 +28,7 @@ from codec_superb.server.database.models import Dataset, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
-from codec_superb.server.http.slow_heads import TimedHeads
+from codec_superb.server.http.slow_clients import TimedProtocol
 from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.names.upgrading import ensure_names
 from codec_superb.server.operations import logs
@@ -118,7 +118,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         factory=isinstance(app, str),
         workers=workers,
         lifespan="on",
-        http=TimedHeads,  # h11 refuses a head of more than 64 kB, which httptools would keep in memory without end
+        http=TimedProtocol,  # h11 refuses a head of more than 64 kB, which httptools would keep in memory without end
         ws="none",
         log_config=None,
         access_log=False,  # our own line has the route and the number of the request, and no address

@@ -55,15 +55,16 @@ class FairTurns:
 
     def __init__(
         self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0,
-        of_one: int | None = None,
+        of_one: int | None = None, each: int | None = None,
     ) -> None:  # fmt: skip
         """At most ``places`` at once, and ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
 
+        One has at most ``each`` of the places, or all but one.
         Who waits does so for ``patience`` seconds, and ``longest`` for each turn in front.
         """
         self._of_one, self._who = of_one, Counter[str]()
         self._places, self._number, self._here = anyio.Semaphore(places), places, 0
-        self._each, self._senders = max(1, places - 1), senders
+        self._each, self._senders = each or max(1, places - 1), senders
         self._patience, self._longest, self._busy = patience, longest, busy
         self._of: dict[str, anyio.Semaphore] = {}
 

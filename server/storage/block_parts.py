@@ -1,15 +1,15 @@
 """Reads some rows of a clip block: its footer and the bytes of their row groups, which the database cuts out of it.
 
 PostgreSQL reads 2 kB pages of a value from the first byte that is asked for; of 45 MB, a million rows, a page of rows
-needs 200 kB.
+needs 200 kB. Whoever reads a whole submission slowly holds as little of it.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, chain, starmap
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 
 _TAIL = 1 << 16
 """Bytes that are read first: the footer of 20,000 rows is among them."""
+_READ = 1_000_000
+"""Bytes of row groups that are read at once, and held: SQLite walks to each position from the first byte on."""
 Read = Callable[[int, int], bytes]
 """Returns so many bytes from the one at a position on, 0 being the first."""
 
@@ -35,43 +37,58 @@ class StoredBlock(NamedTuple):
     read: Read
 
 
-class BlockPart(NamedTuple):
-    """Row groups of a block as they are stored."""
+def row_groups(
+    blocks: Iterable[StoredBlock], footers: Footers, offset: int = 0, limit: int | None = None
+) -> Iterator[pa.Table]:
+    """Read ``limit`` rows, or all, behind the first ``offset`` of all blocks, one row group after another.
 
-    footer: pq.FileMetaData
-    groups: tuple[int, ...]
-    start: int
-    """Position of the first byte in the block."""
-    data: bytes
-    skip: int
-    """Rows of the groups in front of the first one that was asked for."""
-
-    def table(self) -> pa.Table:
-        """Decode them; texts stay dictionaries, as in :func:`~codec_superb.server.storage.clip_blocks.block_table`."""
-        schema = self.footer.schema.to_arrow_schema()
-        texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "clip"]
-        source = pa.PythonFile(_Window(self.start, self.data), mode="r")
-        with pq.ParquetFile(source, metadata=self.footer, read_dictionary=texts, pre_buffer=False) as file:
-            return file.read_row_groups(self.groups, use_threads=False).slice(self.skip)
-
-
-def parts_of(blocks: Iterable[StoredBlock], offset: int, limit: int, footers: Footers) -> tuple[BlockPart, ...]:
-    """Read the row groups that hold some of ``limit`` rows behind the first ``offset`` of all blocks.
-
-    ``footers`` keeps those that were read. Raises pa.ArrowInvalid for a block that has none.
+    Texts stay dictionaries, as in :func:`~codec_superb.server.storage.clip_blocks.block_table`; a block without rows
+    is an empty table. Footers are read now, and kept in ``footers``; rows are when they are asked for. Raises
+    pa.ArrowInvalid for a block that has no footer.
     """
-    parts, before = [], 0
+    found, before = [], 0
     for block in blocks:
-        first, last = max(offset - before, 0), min(offset + limit - before, block.rows)
-        if first < last:
+        end = block.rows if limit is None else min(offset + limit - before, block.rows)
+        first = max(offset - before, 0)
+        if first < end or not block.rows:
             footer = footers.get(block.key)
             if footer is None:
                 footer = _footer_of(block.read, block.size())
                 with suppress(ValueError):  # larger than all that is kept
                     footers[block.key] = footer
-            parts.append(_part_of(footer, block.read, first, last))
+            found.append((footer, block.read, first, end))
         before += block.rows
-    return tuple(parts)
+    return chain.from_iterable(starmap(_tables, found))
+
+
+def _tables(footer: pq.FileMetaData, read: Read, first: int, end: int) -> Iterator[pa.Table]:
+    """Read the rows from ``first`` to before ``end``."""
+    schema = footer.schema.to_arrow_schema()
+    texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "clip"]
+    ends = list(accumulate((footer.row_group(at).num_rows for at in range(footer.num_row_groups)), initial=0))
+    wanted = [at for at in range(footer.num_row_groups) if ends[at] < end and ends[at + 1] > first]
+    for groups, start, stop in _together(footer, wanted):
+        source = pa.PythonFile(_Window(start, read(start, stop - start)), mode="r")
+        with pq.ParquetFile(source, metadata=footer, read_dictionary=texts, pre_buffer=False) as file:
+            if not groups:
+                yield file.read_row_groups([], use_threads=False)
+            for at in groups:
+                skip = max(0, first - ends[at])
+                yield file.read_row_groups([at], use_threads=False).slice(skip, end - ends[at] - skip)
+
+
+def _together(footer: pq.FileMetaData, wanted: Sequence[int]) -> Iterator[tuple[Sequence[int], int, int]]:
+    """Yield neighbours of some bytes together, with the position of the first byte and that behind the last."""
+    groups, start, stop = list[int](), 0, 0
+    for at in wanted:
+        chunks = [footer.row_group(at).column(place) for place in range(footer.num_columns)]
+        begin = min(map(_begin, chunks))
+        behind = max(_begin(chunk) + chunk.total_compressed_size for chunk in chunks)
+        if groups and behind - start > _READ:
+            yield groups, start, stop
+            groups = []
+        groups, start, stop = [*groups, at], start if groups else begin, behind
+    yield groups, start, stop
 
 
 def _footer_of(read: Read, size: int) -> pq.FileMetaData:
@@ -81,16 +98,6 @@ def _footer_of(read: Read, size: int) -> pq.FileMetaData:
     if len(tail) < whole <= size:
         tail = read(size - whole, whole)
     return pq.read_metadata(pa.BufferReader(tail))
-
-
-def _part_of(footer: pq.FileMetaData, read: Read, first: int, last: int) -> BlockPart:
-    """Read the row groups of the rows from ``first`` to before ``last``."""
-    ends = list(accumulate((footer.row_group(at).num_rows for at in range(footer.num_row_groups)), initial=0))
-    groups = tuple(at for at in range(footer.num_row_groups) if ends[at] < last and ends[at + 1] > first)
-    chunks = [footer.row_group(at).column(place) for at in groups for place in range(footer.num_columns)]
-    start = min(map(_begin, chunks))
-    end = max(_begin(chunk) + chunk.total_compressed_size for chunk in chunks)
-    return BlockPart(footer, groups, start, read(start, end - start), first - ends[groups[0]])
 
 
 def _begin(chunk: Any) -> int:

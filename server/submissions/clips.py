@@ -6,9 +6,9 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.turns import FairTurns
-from codec_superb.server.storage.block_parts import BlockPart, Footers
+from codec_superb.server.storage.block_parts import Footers
 from codec_superb.web.spreadsheets import BEGINS_FORMULA
 
 AT_ONCE = 200
@@ -29,7 +29,6 @@ PATIENCE_S = 30.0
 """Seconds for which a request waits: 40 pages of 1,000 rows of a million at once take five."""
 FOOTERS = 32_000_000
 """Bytes of footers that are kept: that of a million rows has 3 to 10 MB."""
-_NO_ROWS = pa.table({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +59,18 @@ def _busy() -> Unavailable:
     return Unavailable("several others are reading clip rows; ask again in a few seconds", headers={"Retry-After": "5"})
 
 
-def page_of(parts: Iterable[BlockPart], limit: int) -> pa.Table:
-    """Decode the parts of blocks that hold a page of at most ``limit`` rows."""
-    pages = [part.table() for part in parts]
-    return pa.concat_tables(pages).slice(0, limit) if pages else _NO_ROWS
+def begun(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Read the first table now, while a fault can still be told by a status."""
+    return chain(list(islice(tables, 1)), tables)
 
 
-def row_groups(blocks: Iterable[bytes]) -> Iterator[pa.Table]:
-    """Read such blocks a row group at a time; an empty table for a block without rows."""
-    for block in blocks:
-        with _opened(block) as file:
-            for at in range(max(1, file.num_row_groups)):
-                yield file.read_row_groups([at] if file.num_row_groups else [], use_threads=False)
-
-
-def _opened(block: bytes) -> pq.ParquetFile:
-    """Open a block as :func:`~codec_superb.server.storage.clip_blocks.block_table` does: texts stay dictionaries."""
-    source = pa.BufferReader(block)
-    metadata = pq.read_metadata(source)
-    schema = metadata.schema.to_arrow_schema()
-    texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "clip"]
-    return pq.ParquetFile(pa.BufferReader(block), metadata=metadata, read_dictionary=texts, pre_buffer=False)
-
-
-def as_json(chosen: pa.Table, head: Mapping[str, Any]) -> Iterator[bytes]:
+def as_json(tables: Iterable[pa.Table], head: Mapping[str, Any]) -> Iterator[bytes]:
     """Write ``head`` and, as ``clips``, rows as objects with one entry a column; None where a row has no value."""
     yield f'{_dumps(dict(head))[:-1]},"clips":['.encode()
-    for start in range(0, chosen.num_rows, AT_ONCE):
-        rows = ",".join(map(_dumps, chosen.slice(start, AT_ONCE).to_pylist()))
-        yield f"{',' if start else ''}{rows}".encode()
+    pieces = (table.slice(at, AT_ONCE) for table in tables for at in range(0, table.num_rows, AT_ONCE))
+    for number, piece in enumerate(pieces):
+        rows = ",".join(map(_dumps, piece.to_pylist()))
+        yield f"{',' if number else ''}{rows}".encode()
     yield b"]}"
 
 
@@ -108,20 +90,18 @@ def as_csv(tables: Iterable[pa.Table]) -> Iterator[bytes]:
         yield out.getvalue()
 
 
-def as_parquet(tables: Iterable[pa.Table]) -> bytes:
+def as_parquet(tables: Iterable[pa.Table], out: BinaryIO) -> None:
     """Write one table or more with the same columns as Parquet in the layout of ``clips.parquet``, with Zstandard.
 
     One after another: ids of 1,000 characters in 400,000 rows are 400 MB, and were three times that to write at once.
     """
     rest = iter(tables)
     first = next(rest)
-    out = io.BytesIO()
     # Arrow's own schema in the metadata is of use to Arrow alone.
     with pq.ParquetWriter(out, first.schema, compression="zstd", store_schema=False) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
         for table in chain((first,), rest):
             writer.write_table(table)
-    return out.getvalue()
 
 
 def _harmless(table: pa.Table) -> pa.Table:

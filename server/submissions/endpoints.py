@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from tempfile import TemporaryFile
+from typing import Annotated, Any, BinaryIO, Literal
 
+import pyarrow as pa
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
@@ -13,12 +16,16 @@ from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
+from codec_superb.server.storage.block_parts import row_groups
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
+from codec_superb.server.submissions.streams import Streamed
 
 router = APIRouter(tags=["submissions"])
 
+_PIECE = 65_536
+"""Bytes of a file that are sent at once."""
 _TEXT = r"^[^\x00]*$"
 """PostgreSQL's text type cannot hold a NUL; a query with one is an error."""
 Identity = Annotated[str, Path(description="Id of a submission.", max_length=20, pattern=_TEXT)]
@@ -57,7 +64,9 @@ def one_submission(session: ReadTransaction, identity: Identity, _counted: Count
     response_class=FileResponse,
     responses={200: {"content": {"application/zip": {}}, "description": "the submission file"}},
 )
-def file(request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation) -> FileResponse:
+def file(
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation, _place: Streamed,
+) -> FileResponse:  # fmt: skip
     """Download a submission file, as it was received but for the submitter's contact, which is not published."""
     path, name = service.download(session, request.app.state.settings, identity)
     return FileResponse(path, media_type="application/zip", filename=name)
@@ -69,7 +78,7 @@ def file(request: Request, session: ReadTransaction, identity: Identity, _counte
     responses={200: {"content": {"application/zip": {}}, "description": "a part of the submission"}},
 )
 def part(
-    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation,
+    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation, _place: Streamed,
     number: Annotated[int, Path(ge=1, le=MOST_PARTS, description="From 1.")],
 ) -> FileResponse:  # fmt: skip
     """Download a file that holds some of a submission's rows; the submission file names them all."""
@@ -91,6 +100,7 @@ async def clip_rows(
     identity: Identity,
     caller: Caller,
     _counted: CountedComputation,
+    _place: Streamed,
     dataset: OneDataset = None,
     format: Annotated[Literal["json", "csv", "parquet"], Query()] = "json",  # noqa: A002 -- name of the parameter
     offset: Annotated[int, Query(ge=0, le=MOST_ROWS, description="JSON only: rows to leave out.")] = 0,
@@ -102,30 +112,42 @@ async def clip_rows(
         async with turns.pages.turn(who):
             return await run_sync(_page, request, identity, dataset, offset, limit)
     async with turns.whole.turn(who):
-        return await run_sync(_whole, request, identity, dataset, format)
+        async with turns.pages.turn(who):  # footers are read by one at a time
+            found, tables = await run_sync(_rows, request, identity, dataset)
+        name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if found.custom else ''}"
+        if format == "csv":
+            headers = _attachment(f"{name}.csv")
+            return StreamingResponse(clips.as_csv(tables), media_type="text/csv; charset=utf-8", headers=headers)
+        return await run_sync(_parquet, request, tables, _attachment(f"{name}.parquet"))
+
+
+def _rows(
+    request: Request, identity: str, dataset: str | None, offset: int = 0, limit: int | None = None
+) -> tuple[service.ClipBlocks, Iterator[pa.Table]]:
+    found = service.clip_blocks(database_of(request), identity, dataset)
+    footers = clips.clip_turns(request.app.state).footers
+    return found, clips.begun(row_groups(found.blocks, footers, offset, limit))
 
 
 def _page(request: Request, identity: str, dataset: str | None, offset: int, limit: int) -> Response:
-    # the transaction ends before rows are decoded: a connection is for those who need one
-    with database_of(request).transaction() as session:
-        footers = clips.clip_turns(request.app.state).footers
-        found = service.clip_page(session, identity, dataset, offset, limit, footers)
+    found, tables = _rows(request, identity, dataset, offset, limit)
     body: dict[str, Any] = {"submission": identity, "custom": found.custom, "total": found.total, "offset": offset}
-    page = clips.page_of(found.parts, limit)
-    return StreamingResponse(clips.as_json(page, body), media_type="application/json")
+    return StreamingResponse(clips.as_json(tables, body), media_type="application/json")
 
 
-def _whole(request: Request, identity: str, dataset: str | None, kind: Literal["csv", "parquet"]) -> Response:
-    with database_of(request).transaction() as session:
-        found = service.clip_blocks(session, identity, dataset)
-    name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if found.custom else ''}"
-    if kind == "csv":
-        rows = clips.as_csv(clips.row_groups(found.blocks))
-        return StreamingResponse(rows, media_type="text/csv; charset=utf-8", headers=_attachment(f"{name}.csv"))
-    media_type = "application/vnd.apache.parquet"
-    return Response(
-        clips.as_parquet(clips.row_groups(found.blocks)), media_type=media_type, headers=_attachment(f"{name}.parquet")
-    )
+def _parquet(request: Request, tables: Iterator[pa.Table], headers: dict[str, str]) -> Response:
+    # it is whole before it is sent, on the disk, where it has no name and ends with its reader
+    file = TemporaryFile(dir=request.app.state.settings.incoming)  # noqa: SIM115 -- closed by who sends it
+    clips.as_parquet(tables, file)
+    headers["Content-Length"] = str(file.tell())
+    file.seek(0)
+    return StreamingResponse(_pieces(file), media_type="application/vnd.apache.parquet", headers=headers)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 @router.get("/api/v1/submissions/{old}/diff/{new}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, column, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
 from codec_superb.server.database.models import (
@@ -20,6 +20,7 @@ from codec_superb.server.database.models import (
     Submission,
     SubmissionPart,
 )
+from codec_superb.server.database.session import Database
 from codec_superb.server.storage.block_parts import StoredBlock
 
 VERSIONS = 100
@@ -167,18 +168,32 @@ def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[Cli
     return session.scalars(statement.order_by(ClipBlock.dataset)).all()
 
 
-def stored(session: Session, block: ClipBlock) -> StoredBlock:
-    """Return what reads a block by its bytes, in the database."""
+def stored(database: Database, block: ClipBlock) -> StoredBlock:
+    """Return what reads a block by its bytes, in the database, each time in a transaction of its own."""
     this = ClipBlock.submission_id == block.submission_id, ClipBlock.dataset == block.dataset
 
     def size() -> int:
-        return session.scalar(select(func.length(ClipBlock.data)).where(*this)) or 0
+        with database.transaction() as session:
+            return session.scalar(select(func.length(ClipBlock.data)).where(*this)) or 0
 
     def read(start: int, count: int) -> bytes:
-        # SQL counts from 1
-        return session.scalar(select(func.substr(ClipBlock.data, start + 1, count)).where(*this)) or b""
+        with database.transaction() as session:
+            if database.engine.dialect.name == "sqlite":
+                return _of_sqlite(session, session.scalar(select(column("rowid")).where(*this)), start, count)
+            # SQL counts from 1
+            return session.scalar(select(func.substr(ClipBlock.data, start + 1, count)).where(*this)) or b""
 
     return StoredBlock((block.submission_id, block.dataset), block.rows, size, read)
+
+
+def _of_sqlite(session: Session, row: int | None, start: int, count: int) -> bytes:
+    # substr of SQLite reads the whole value: of 125 MB in 0.12 s, where this takes 0.02 s
+    connection = session.connection().connection.driver_connection
+    if row is None or connection is None:
+        return b""
+    with connection.blobopen(ClipBlock.__tablename__, ClipBlock.data.key, row, readonly=True) as blob:
+        blob.seek(start)
+        return bytes(blob.read(count))
 
 
 def parts(session: Session, identity: str) -> Sequence[SubmissionPart]:

@@ -10,12 +10,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.parts.reading import part_name
-from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
+from codec_superb.server.database.models import PUBLIC, Result, Submission
 from codec_superb.server.database.results import to_summary
+from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import BadRequest, FileMissing, NotFound
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.block_parts import BlockPart, Footers, parts_of
+from codec_superb.server.storage.block_parts import StoredBlock
 from codec_superb.server.storage.submission_files import public_file, submission_path
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.schemas import (
@@ -121,43 +122,23 @@ def _file_name(found: Submission) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClipBlocks:
-    """Stored rows of a submission, all of them."""
-
-    custom: bool
-    blocks: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClipPage:
-    """Stored rows of a submission that hold a page."""
+    """Rows of a submission where they are stored."""
 
     custom: bool
     total: int
     """Rows of all blocks."""
-    parts: tuple[BlockPart, ...]
+    blocks: tuple[StoredBlock, ...]
 
 
-def clip_blocks(session: Session, identity: str, dataset: str | None) -> ClipBlocks:
-    """Read all blocks of a public submission. Raises NotFound, also for a dataset that it lacks."""
-    custom, found = _found_blocks(session, identity, dataset)
-    return ClipBlocks(custom, tuple(block.data for block in found))
-
-
-def clip_page(
-    session: Session, identity: str, dataset: str | None, offset: int, limit: int, footers: Footers
-) -> ClipPage:
-    """Read of a public submission what holds ``limit`` rows behind the first ``offset``. Raises as ``clip_blocks``."""
-    custom, found = _found_blocks(session, identity, dataset)
-    stored = [repository.stored(session, block) for block in found]
-    return ClipPage(custom, sum(block.rows for block in found), parts_of(stored, offset, limit, footers))
-
-
-def _found_blocks(session: Session, identity: str, dataset: str | None) -> tuple[bool, Sequence[ClipBlock]]:
-    custom = find(session, identity).custom
-    found = repository.blocks(session, identity, dataset)
+def clip_blocks(database: Database, identity: str, dataset: str | None) -> ClipBlocks:
+    """Find the blocks of a public submission. Raises NotFound, also for a dataset that it lacks."""
+    with database.transaction() as session:
+        custom = find(session, identity).custom
+        found = repository.blocks(session, identity, dataset)
     if not found:
         raise NotFound(f"submission {identity} has no clips of a dataset {dataset!r:.60}")
-    return custom, found
+    stored = tuple(repository.stored(database, block) for block in found)
+    return ClipBlocks(custom, sum(block.rows for block in found), stored)
 
 
 def history(session: Session, codec: str, *, page: int = 1, per_page: int = repository.VERSIONS) -> History:

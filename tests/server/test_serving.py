@@ -29,7 +29,7 @@ from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
-from codec_superb.server.http import slow_heads
+from codec_superb.server.http import slow_clients
 from codec_superb.server.ingest.sandbox import offered
 from codec_superb.server.operations.preparation import check_url, prepare, usable
 from codec_superb.server.people.tokens import account_of
@@ -114,7 +114,7 @@ class TestStart:
 
     def test_a_head_that_does_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Who says nothing or trickles is cut off; requests are answered, one after another, slow ones too."""
-        monkeypatch.setattr(slow_heads, "HEAD_SECONDS", 1.5)  # from a connection to its first request, below
+        monkeypatch.setattr(slow_clients, "HEAD_SECONDS", 1.5)  # from a connection to its first request, below
 
         async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
             await anyio.sleep(1.6)
@@ -122,7 +122,7 @@ class TestStart:
             await send({"type": "http.response.body", "body": b"ok"})
 
         server = uvicorn.Server(
-            uvicorn.Config(answer, http=slow_heads.TimedHeads, lifespan="off", log_config=None, ws="none")
+            uvicorn.Config(answer, http=slow_clients.TimedProtocol, lifespan="off", log_config=None, ws="none")
         )
         with ExitStack() as stack:
             listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))

@@ -1,0 +1,89 @@
+"""The server's side of a connection: the time in which the head of a request must come, and an answer be read."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import sys
+import termios
+from contextlib import suppress
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 20.0
+"""Seconds from the connection, or from the first byte of a further request, to the end of the head."""
+
+TAKEN, READING_SECONDS = 30_000, 30.0
+"""Bytes that a client must take within so many seconds of being waited for, again and again, to the end of an answer:
+until then it holds a place, a file or a piece of the answer, and a connection."""
+
+
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol on h11, which limits the size of a head (64 kB) and the pause between requests, not these."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._head_limit: asyncio.TimerHandle | None = None
+        self._reading_limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Begin to count."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; the head is whole once h11 has left the state in which it waits for one."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count no more."""
+        self._forget()
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._forget()
+        elif self._head_limit is None:
+            self._head_limit = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._head_limit is not None:
+            self._head_limit.cancel()
+            self._head_limit = None
+
+    def pause_writing(self) -> None:
+        """Wait for the client, which has more before it than it takes."""
+        super().pause_writing()
+        self._wait()
+
+    def resume_writing(self) -> None:
+        """Go on: it has taken that."""
+        self._wait_no_more()
+        super().resume_writing()
+
+    def _wait(self) -> None:
+        self._wait_no_more()
+        self._reading_limit = self.loop.call_later(READING_SECONDS, self._look, self._untaken())
+
+    def _look(self, before: int) -> None:
+        if before - self._untaken() < TAKEN:
+            # close() would wait for the client once more
+            self.transport.abort()
+        else:
+            self._wait()
+
+    def _untaken(self) -> int:
+        """Return the bytes that the client has not taken, here and in the kernel, which has room again in leaps."""
+        queued = bytes(4)
+        with suppress(OSError):  # not on every system
+            queued = fcntl.ioctl(self.transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, queued)
+        return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
+
+    def _wait_no_more(self) -> None:
+        if self._reading_limit is not None:
+            self._reading_limit.cancel()
+            self._reading_limit = None
