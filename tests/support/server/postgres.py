@@ -55,7 +55,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         check=True, capture_output=True, cwd="/tmp", **run,
     )  # fmt: skip
     settings = (
-        "listen_addresses=", "shared_buffers=64MB", "max_connections=60", "logging_collector=off",
+        "listen_addresses=", "shared_buffers=64MB", "max_connections=120", "logging_collector=off",
         "fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off",
     )  # fmt: skip
     server = subprocess.Popen(
