@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -14,6 +15,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from codec_superb.pipeline.submission.parts.reading import MOST_ROWS
 from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
+from codec_superb.server.errors import Unavailable
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
 from codec_superb.server.storage.block_parts import row_groups
@@ -138,7 +140,15 @@ def _page(request: Request, identity: str, dataset: str | None, offset: int, lim
 def _parquet(request: Request, tables: Iterator[pa.Table], headers: dict[str, str]) -> Response:
     # it is whole before it is sent, on the disk, where it has no name and ends with its reader
     file = TemporaryFile(dir=request.app.state.settings.incoming)  # noqa: SIM115 -- closed by who sends it
-    clips.as_parquet(tables, file)
+    try:
+        clips.as_parquet(tables, file)
+        file.flush()
+    except OSError as error:
+        with suppress(OSError):  # it has no room for its last bytes either
+            file.close()
+        raise Unavailable(
+            f"the rows cannot be put together as Parquet: {error.strerror or error}; take CSV, or try again later"
+        ) from error
     headers["Content-Length"] = str(file.tell())
     file.seek(0)
     return StreamingResponse(_pieces(file), media_type="application/vnd.apache.parquet", headers=headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import update
+from support.limits import limit
 from support.pipeline.stats import draw_rows
 from support.server.ingest import UPLOADS, Service, drawn, make_file
 
@@ -170,6 +172,9 @@ class TestClips:
         packed = read_archive(io.BytesIO(drawn("traced_16k")))["clips.parquet"]
         assert rows == sorted(open_table(io.BytesIO(packed)), key=lambda row: row.clip)
         assert pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0).compression == "ZSTD"
+        with limit(resource.RLIMIT_FSIZE, 1):
+            full = service.client.get(address, params={"format": "parquet"})
+        assert (full.status_code, "take CSV" in full.json()["detail"]) == (503, True)
 
     def test_csv(self, service: Service, address: str) -> None:
         """A header and a line a clip; numbers come back as they were."""
