@@ -45,14 +45,16 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     """
     if submission.custom or _heard_damaged(submission):
         return
+    others = _standing(session, submission, COUNTED if submission.condition else NAMED & (Submission.condition != ""))
+    if not others:
+        return
     own, sizes = _scores(submission), _sizes(session, submission)
     if submission.condition:
-        for clean in _standing(session, submission, COUNTED)[:1]:
-            for where, before, after in _better(_scores(clean), own, sizes):
-                yield Damage(where, _told(after, submission.condition, before))
+        for where, before, after in _better(_scores(others[0]), own, sizes):
+            yield Damage(where, _told(after, submission.condition, before))
         return
     found: dict[str, Submission] = {}
-    for other in _standing(session, submission, NAMED & (Submission.condition != "")):
+    for other in others:
         found.setdefault(other.condition, other)
     for condition, other in found.items():
         holds = other.status == "verified" or other.account_id == submission.account_id
