@@ -75,11 +75,7 @@ _PART_ERRORS = {
 }
 
 
-@router.get(
-    "/api/v1/parts",
-    tags=["submissions"],
-    responses=error_responses({401: "no token", 403: "another scope"}),
-)
+@router.get("/api/v1/parts", tags=["submissions"], responses=error_responses({401: "no token", 403: "another scope"}))
 async def staged_parts(request: Request) -> StagedFiles:
     """List the parts that the token's account has sent and no submission of it has named, and what else has room."""
     caller = await run_sync(_sender, request)

@@ -109,13 +109,13 @@ def _sweep(settings: Settings, session: Session, age: float, limit: datetime) ->
     waiting = set(session.scalars(select(StagedPart.sha256).where(StagedPart.received >= limit)))
     stored = (*session.scalars(select(Row.file_sha256)), *session.scalars(select(SubmissionPart.sha256)))
     named = {*queued.values(), *stored, *waiting}
-    marked = {name.removesuffix(MARK) for name in vault.names(0.0) if name.endswith(MARK)}
+    every = set(vault.names(0.0))
+    marked = {name.removesuffix(MARK) for name in every if name.endswith(MARK)}
     for sha256 in {*stored} - marked:  # accepted by an earlier program, or just before a kill
         vault.accept(sha256)
-    for name in filter(NAME.fullmatch, vault.names(age)):
+    orphans = {name for name in every if NAME.fullmatch(name) and name.partition(".")[0] not in named}
+    for name in orphans.intersection(vault.names(age)) if orphans else ():
         sha256 = name.partition(".")[0]
-        if sha256 in named:
-            continue
         if sha256 in staged and sha256 not in marked:  # a part that no submission ever named
             vault.remove(name)
         else:
