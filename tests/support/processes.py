@@ -89,7 +89,8 @@ class Processes:
                     session.testsfailed += 1
                     self._ends.append(os.waitstatus_to_exitcode(status))
         if FORKED and not session.testsfailed:
-            shutil.rmtree(self.folder)
+            # pytests beside this one clear up what is old there, too
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, session: pytest.Session) -> None:
         mine = (item for item in self._in_turn(session.items) if self._takes(item.path))
