@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.server.database.models import COUNTED, NAMED, STANDING, Codec, Result, Submission
 from codec_superb.web.text import number
 
@@ -77,6 +78,17 @@ def _heard_damaged(submission: Submission) -> bool:
 def is_beside_undamaged(submission: Submission) -> bool:
     """Whether it was made under a condition and is compared with the clean sound, beside which no codec is exact."""
     return bool(submission.condition) and not _heard_damaged(submission)
+
+
+def noise_gain(submission: Submission) -> float:
+    """Return how many times louder than the sound the noise of its condition is, at least 1.
+
+    Magnitudes of a louder sound are that much further apart, whatever they are compared with.
+    """
+    if not submission.condition:
+        return 1.0
+    condition = Condition.model_validate(submission.document["condition"])
+    return max(1.0, 10 ** (-condition.strength / 20)) if condition.kind.key.startswith("noise:") else 1.0
 
 
 def _scores(submission: Submission) -> Mapping[Place, Scored]:

@@ -18,7 +18,7 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged
+from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged, noise_gain
 from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
@@ -170,6 +170,7 @@ def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
             continue
         metric, mean = METRICS[key], estimate.mean
         (least, most), exact = metric.usual, _is_lossless(card, row)
+        most *= 1.0 if metric.higher_is_better else noise_gain(row.submission)
         if (mean < least or mean > most) and not (exact and (mean > most) == metric.higher_is_better):
             yield "beyond", f"{metric.label} is {significant(mean, 3)}; codecs have {number(least, 0)} to {most:.0f}"
 

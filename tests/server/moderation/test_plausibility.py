@@ -299,6 +299,21 @@ def test_lossless_under_a_condition(database: Database) -> None:
             assert [found["kind"] for found in warnings_for(session, made)] == kinds
 
 
+@ON_SQLITE
+def test_ends_under_noise(database: Database) -> None:
+    """Noise that is louder than the sound moves distances as much; other ends, and other conditions, stay."""
+    with database.transaction(write=True) as session:
+        for name, mean, held in (("noise:white:-20", 60.0, False), ("noise:white:-20", 320.0, True),
+                                 ("noise:white:0", 60.0, True), ("loss:5", 60.0, True)):  # fmt: skip
+            made = make_submission(session, datasets=SPEECH, status="pending", metrics={"mel": mean, "sdr": -70.0})
+            submission = session.get_one(Submission, made)
+            condition = parse_condition(name)
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            assert ("beyond" in {found["kind"] for found in warnings_for(session, made)}) == held, (name, mean)
+
+
 def test_a_name_of_somebody_else(database: Database) -> None:
     """A file under a name that belongs to another account by now is pointed out."""
     publish(database, "own_12k", 12.0, 0.8, owner="ann")
