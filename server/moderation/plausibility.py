@@ -28,7 +28,6 @@ from codec_superb.server.moderation.score_envelope import (
     crowd,
     lead,
     likely,
-    needs_no_bits,
 )
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
@@ -156,11 +155,12 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
 
 
 def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score above that of noise with fewer bits than words have."""
-    if row.score is None or row.kbps is None or row.kbps >= SPOKEN_KBPS or needs_no_bits(row.score, row.category):
-        return
-    told = f"scores {number(row.score, 3)} with {significant(1000 * row.kbps)} bit/s"
-    yield "too few bits", f"{told}: what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
+    """Warn of fewer bits than words have, whatever the score: no codec is lower, so it would stand on the front."""
+    if row.kbps is not None and row.kbps < SPOKEN_KBPS:
+        told = (
+            f"has {significant(1000 * row.kbps)} bit/s; what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
+        )
+        yield "too few bits", f"{told}, and no codec that is known has fewer"
 
 
 def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:

@@ -145,7 +145,7 @@ def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
 def test_too_good_where_nobody_is(database: Database) -> None:
     """At an empty bitrate the next ten above are asked, less what fewer bits cost: as good as all of them is too good.
 
-    With fewer bits than words have, and none, whatever is better than noise waits, whoever is there.
+    With fewer bits than words have, and none, everything waits, noise and what has no score too, whoever is there.
     """
     tiny = {"kbps": 0.0005, "card": {"nominal_kbps": None, "nominal_tolerance": None, "bitrate_note": "variable"}}
     few = [("too few bits", "mini, speech")]
@@ -153,7 +153,9 @@ def test_too_good_where_nobody_is(database: Database) -> None:
     assert [found["kind"] for found in warned(database, "none", score=0.6, **tiny, result={"kbps": 0.0})] == [
         "too few bits"
     ]
-    assert warned(database, "noise", score=0.44, **tiny) == []
+    assert [found["kind"] for found in warned(database, "noise", score=0.3, **tiny)] == ["too few bits"]
+    assert [found["kind"] for found in warned(database, "dumb", **tiny, result={"score": None})] == ["too few bits"]
+    assert warned(database, "few", 0.04, score=0.44, card=tiny["card"]) == []
     for number in range(10):
         publish(database, f"other{number}_x", 6.0 * 1.3**number, 0.60 + 0.01 * number, owner=f"lab {number}")
     sparse = {"kbps": 0.1, "card": {"nominal_kbps": 0.1}}
