@@ -35,9 +35,14 @@ def decide_by_program(
     with database_of(request).transaction(write=True) as session:
         return DecisionAnswer.of(
             decide(
-                session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status,
+                session,
+                submission_id,
+                wanted.decision,
+                wanted.reason,
+                actor=caller.name,
                 settings=request.app.state.settings,
-            )  # fmt: skip
+                seen=wanted.status,
+            )
         )
 
 

@@ -77,10 +77,12 @@ def decide(
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
-    With ``settings`` what comes back must have its files, without which there is no backup. ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
-    another moderator rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of
-    one machine. Raises NotFound for an unknown submission, Conflict for a decision that the status does not allow or
-    that was made concurrently, for missing files, and for names that look like others by now, BadRequest for a missing or invalid reason.
+    With ``settings`` what comes back must have its files, without which there is no backup. ``seen`` is the status
+    that the moderator saw, where known: accepting a pending submission must not publish one that another moderator
+    rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of one machine. Raises
+    NotFound for an unknown submission, Conflict for a decision that the status does not allow or that was made
+    concurrently, for missing files, and for names that look like others by now, BadRequest for a missing or invalid
+    reason.
     """
     why = checked_reason(reason)
     submission = find(session, submission_id)
@@ -97,8 +99,7 @@ def decide(
         raise BadRequest(
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
-    if settings is not None and before == "withdrawn":
-        _expect_files(session, submission, settings)
+    _expect_files(session, submission, settings)
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
     session.refresh(submission)
@@ -122,13 +123,16 @@ def decide(
     return submission
 
 
-def _expect_files(session: Session, submission: Submission, settings: Settings) -> None:
+def _expect_files(session: Session, submission: Submission, settings: Settings | None) -> None:
+    """Expect the files of what was withdrawn: a backup leaves them out where they lack, of others it cannot."""
+    if settings is None or submission.status != "withdrawn":
+        return
     vault = vault_of(settings)
     if lacking := [sha256 for sha256 in files_of(session, submission) if not vault.has(sha256)]:
         raise Conflict(
             f"expected the files of submission {submission.id} in their place, got none of SHA-256 "
-            f"{', '.join(lacking[:SHOWN])}{' and more' * (len(lacking) > SHOWN)}: who has them sends the submission again, "
-            "or a maintainer puts them back from an older backup; then decide again"
+            f"{', '.join(lacking[:SHOWN])}{' and more' * (len(lacking) > SHOWN)}: who has them sends the submission "
+            "again, or a maintainer puts them back from an older backup; then decide again"
         )
 
 

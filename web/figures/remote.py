@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ REACH = 100.0
 room for the lowest of the catalogue (0.125 kbps) and for lossless ones in stereo."""
 _ROOM = 0.012
 """Share of the axis between its end and the marks."""
-_STATE = re.compile(r"(-open)?(-dot)?$")
 
 
 def near_others(places: Sequence[float]) -> list[float]:
@@ -38,8 +36,8 @@ def stand_at_edges(traces: Sequence[dict[str, Any]], layout: dict[str, Any], ins
             trace["x"][at] = 10 ** (start + room if x < least else end - room)
             if "hovertext" in trace:  # a mark; lines and names have none
                 moved += trace["meta"]["role"] != "front points"  # drawn once more, over the others
-                state = "-open" if _STATE.search(trace["marker"]["symbol"][at])[0] else ""
-                trace["marker"]["symbol"][at] = f"arrow-{'left' if x < least else 'right'}{state}"
+                state = "-open" if "-open" in trace["marker"]["symbol"][at] else ""  # with a dot it has none
+                trace["marker"]["symbol"][at] = f"arrow-bar-{'left' if x < least else 'right'}{state}"
                 trace["hovertext"][at] += f"<br>outside the axis, at {significant(x)}"
     if moved:
         layout["margin"]["t"] += 16

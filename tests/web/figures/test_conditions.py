@@ -79,7 +79,7 @@ def test_categories_without_a_condition_are_left_out() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.booleans())
-@example([0.9990, 0.9991, 0.9994], True)  # noqa: FBT003 - positional, as those that are drawn
+@example([0.9990, 0.9991, 0.9994], True)
 @examples(60)
 def test_names_never_cover_each_other_and_marks_stay_inside(values: list[float], higher: bool) -> None:
     """However near the values lie; up is better whichever direction the quantity has, and no two ticks read alike."""
