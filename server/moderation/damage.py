@@ -15,6 +15,9 @@ from codec_superb.web.text import number
 
 BETTER_DAMAGED = 0.02
 """Lead of a score under a condition over that of the same codec without it, on the same clips, that needs a look."""
+BY_ONE_CLIP = 0.5
+"""What a clip may bring by chance, shared among all that are compared. Of 37,620 draws of 4 to 21 clips from real runs
+of five codecs under eight mild conditions one was further ahead: Codec 2 on music."""
 
 
 class Scored(NamedTuple):
@@ -112,7 +115,7 @@ def _better(clean: Submission, damaged: Submission, clips: SharedClips) -> Itera
         one = before.get((dataset, category))
         if one is None:
             continue
-        pair, on = (one.score, two.score), ""
+        pair, allowed, on = (one.score, two.score), BETTER_DAMAGED, ""
         if not (one.complete and two.complete and one.state == two.state):
             if dataset not in read:
                 read[dataset] = clips.scores(clean.id, damaged.id, dataset)
@@ -120,6 +123,7 @@ def _better(clean: Submission, damaged: Submission, clips: SharedClips) -> Itera
                 if (found := known.get(category)) is None:
                     continue
                 pair, on = (found.first, found.second), f" on {found.clips} clips that both have"
-        if pair[1] > pair[0] + BETTER_DAMAGED:
+                allowed = max(allowed, BY_ONE_CLIP / found.clips)
+        if pair[1] > pair[0] + allowed:
             told = f"scores {number(pair[1], 3)} under {damaged.condition}, {number(pair[0], 3)} without{on}"
             yield f"{dataset}, {category}", f"{told}: damage leaves no more of a sound"

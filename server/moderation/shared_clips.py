@@ -18,8 +18,9 @@ from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.statistics.clip_arrays import ClipArrays, shared
 from codec_superb.server.database.models import ClipBlock
 
-FEWEST = 5
-"""Clips below which the means of two runs of one codec say nothing."""
+FEWEST = 4
+"""Clips below which the means of two runs of one codec say nothing: on three, GSM and Codec 2 at level 0 are up to 0.23
+better on music than without, on one up to 0.64."""
 MOST_ROWS = 2_000_000
 """Rows that are read for one submission, some seconds of reading."""
 

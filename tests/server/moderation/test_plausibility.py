@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
+from support.server.verified import ROWS, keep_clips
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.metrics.table import CATEGORIES
@@ -299,6 +301,32 @@ def test_lossless_under_a_condition(database: Database) -> None:
             submission.document = submission.document | {"condition": condition.model_dump()}
             session.flush()
             assert [found["kind"] for found in warnings_for(session, made)] == kinds
+
+
+@ON_SQLITE
+def test_other_clips_under_a_condition(database: Database) -> None:
+    """What both have is compared: better there waits, whatever the means; hard clips may be missing.
+
+    Few say nothing, nor does anything of another length under the same id.
+    """
+    hard = sorted(ROWS, key=lambda row: row.metrics["pesq"].value or 0.0)
+    longer = [row.model_copy(update={"samples": 9}) for row in ROWS]
+    with database.transaction(write=True) as session:
+        keep_clips(session, make_submission(session), ROWS)
+        for rows, quality, score, where in (
+            (ROWS[9:], 0.6, 0.6, {"mini, speech", "mini, audio", "mini, music"}),
+            (hard[15:], -0.1, 0.95, set()), (ROWS[:9], 0.9, 0.95, set()), (longer[9:], 0.6, 0.95, set()),
+        ):  # fmt: skip
+            made = make_submission(session, score=score, status="pending", result={"complete": False})
+            moved = {row.clip: row.metrics for row in draw_rows(1, len(ROWS), quality=quality)}
+            keep_clips(session, made, [row.model_copy(update={"metrics": moved[row.clip]}) for row in rows])
+            submission, condition = session.get_one(Submission, made), parse_condition("loss:5")
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            found = [each for each in warnings_for(session, made) if each["kind"] == "condition"]
+            assert {each["where"] for each in found if each["holds"]} == where
+            assert all("on 17 clips that both have" in each["text"] for each in found)
 
 
 @ON_SQLITE
