@@ -68,12 +68,15 @@ def test_an_honest_file_agrees(run: RunFolder, again: Rerun, pool: Executor, tmp
 
 
 def test_one_forged_clip_in_twenty_is_caught(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
-    """PESQ of 5 % of the clips is raised and everything follows from the rows: of 20 nonces at most one misses it."""
+    """PESQ of 5 % of the clips is raised and everything follows from the rows: of 20 nonces nearly all find it.
+
+    36 of 40 clips miss both forged ones once in 130 times; four of 20 do once in 60,000.
+    """
     clips = [row.clip for row in run.rows()]
     chosen = clips[:: CLIPS // round(SHARE * CLIPS)]
     file = forged(run, tmp_path / "forged.zip", chosen, raised("pesq", 0.5))
     found = [outcome(file, again, pool, clips=None) for _ in range(20)]
-    assert sum(statement.verdict == "agrees" for statement in found) <= 1
+    assert sum(statement.verdict == "agrees" for statement in found) <= 3
     differing = {clip.clip for statement in found for clip in statement.clips if clip.verdict == "differs"}
     assert differing == set(chosen)
     caught = next(statement for statement in found if statement.verdict == "differs")

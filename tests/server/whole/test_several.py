@@ -254,10 +254,10 @@ def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> 
 def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sender waits as long as parts may take, the same file once more for the same check; others are told in time.
 
-    Of a second a file, a look and fifty parts have seven; the wait ended after four, three of them for a place.
+    Of three seconds a file, a look and fifty parts have seventeen; the wait ended after eight, five of them for a place.
     """
     monkeypatch.setattr(queue, "SLOT_TIMEOUT_S", 2.0)
-    hasty = create_app(two.settings.model_copy(update={"check_workers": 0, "check_seconds": 1.0}))
+    hasty = create_app(two.settings.model_copy(update={"check_workers": 0, "check_seconds": 3.0}))
     headers = ZIP | bearer(token_of(two.database, "ann"))
     name = make_url(two.settings.database_url).database
     with TestClient(hasty) as client, ThreadPoolExecutor(3) as pool:
@@ -275,7 +275,7 @@ def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatc
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
             assert "the file was not stored" in refused.json()["detail"]
             assert len(two.jobs()) == before
-            time.sleep(max(0.0, began + 4.5 - time.monotonic()))
+            time.sleep(max(0.0, began + 8.5 - time.monotonic()))
             assert not first.done()
         answers = [sent.result(PATIENCE_S) for sent in (first, again)]
     assert [answer.status_code for answer in answers] == [201, 200], [answer.text for answer in answers]
