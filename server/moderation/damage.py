@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.server.database.models import COUNTED, NAMED, STANDING, Codec, Result, Submission
 from codec_superb.web.text import number
 
@@ -43,7 +44,7 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     What another account reported under a name that is nobody's makes a remark of the clean result: its word holds
     nobody.
     """
-    if submission.custom or _heard_damaged(submission):
+    if submission.custom or _may_be_better(submission):
         return
     others = _standing(session, submission, COUNTED if submission.condition else NAMED & (Submission.condition != ""))
     if not others:
@@ -58,7 +59,7 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
         found.setdefault(other.condition, other)
     for condition, other in found.items():
         holds = other.status == "verified" or other.account_id == submission.account_id
-        for where, before, after in () if _heard_damaged(other) else _better(own, _scores(other), sizes):
+        for where, before, after in () if _may_be_better(other) else _better(own, _scores(other), sizes):
             yield Damage(where, _told(after, condition, before), holds)
 
 
@@ -67,6 +68,13 @@ def _standing(session: Session, submission: Submission, which: ColumnElement[boo
     found = select(Submission).join(Codec, Submission.codec_id == Codec.id)
     found = found.where(which, Submission.codec_id == submission.codec_id, Submission.id != submission.id)
     return [*session.scalars(found.order_by(*(each.desc() for each in STANDING)))]
+
+
+def _may_be_better(submission: Submission) -> bool:
+    """Whether it may have a better score than without its condition: of the damaged sound, or of a louder one."""
+    if not submission.condition:
+        return False
+    return _heard_damaged(submission) or not Condition.model_validate(submission.document["condition"]).kind.damages
 
 
 def _heard_damaged(submission: Submission) -> bool:

@@ -115,7 +115,7 @@ def _warning(kind: str, where: str, text: str, *, holds: bool) -> PlausibilityWa
 
 def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a score below that of a setting of the family with a lower bitrate, by more than both intervals."""
-    if row.kbps is None or row.high is None:
+    if row.kbps is None or row.high is None or row.submission.condition:
         return
     better = [
         other for other in near
@@ -145,7 +145,10 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far above what codecs with as many bits, or the next ones with more or fewer, leave likely."""
+    """Warn of a score far above what codecs with as many bits, or the next ones with more or fewer, leave likely.
+
+    Clean results say so of one under a condition too, which leaves no more of a sound.
+    """
     kbps = row.kbps
     if row.score is None or not kbps or _is_lossless(card, row):
         return
@@ -175,9 +178,9 @@ def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
 
 
 def _band(card: Card, row: Result, near: Sequence[ComparedResult]) -> list[ComparedResult]:
-    """Return the lossy codecs of similar bitrate, for a lossy one."""
+    """Return the lossy codecs of similar bitrate, for a clean result of a lossy one."""
     kbps = row.kbps
-    if not kbps or _is_lossless(card, row):
+    if not kbps or row.submission.condition or _is_lossless(card, row):
         return []
     limit = math.log(BAND)
     return [other for other in near if other.kind != "lossless" and abs(math.log(other.kbps / kbps)) <= limit]
@@ -245,8 +248,15 @@ def _lossiness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
 
 
 def _is_lossless(card: Card, row: Result) -> bool:
-    """Whether a codec is what it says: what is lossless alone is compared with no other."""
-    return card.kind == "lossless" and not _short_of_best(row)
+    """Whether a codec is what it says: what is lossless alone is compared with no other.
+
+    Beside the sound before it was damaged nothing is exact: there the bits must be those of lossless coding.
+    """
+    if card.kind != "lossless":
+        return False
+    if is_beside_undamaged(row.submission):
+        return row.compression_ratio is not None and row.compression_ratio <= COMPRESSION
+    return not _short_of_best(row)
 
 
 def _short_of_best(row: Result) -> list[str]:

@@ -20,6 +20,8 @@ from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
 from codec_superb.server.moderation.score_envelope import ComparedResult, crowd, lead, likely
 
+LEVEL = parse_condition("level:0")
+
 
 def test_a_plain_submission(database: Database) -> None:
     """Nothing is found in results that are like those of others, in three categories."""
@@ -126,10 +128,19 @@ class TestOutlier:
     [(10, 0.95, {"outlier": False, "too good": True}), (9, 0.95, {"outlier": False}), (10, 0.72, {})],
 )
 def test_too_good_for_its_bitrate(database: Database, count: int, score: float, kinds: dict[str, bool]) -> None:
-    """A tenth above the best of ten holds; among fewer it is a remark, and a narrow lead is neither."""
+    """A tenth above the best of ten holds; among fewer it is a remark, and a narrow lead is neither.
+
+    So it is under a condition, of what calls itself lossless too, but for remarks and beside the damaged sound.
+    """
     for number in range(count):
         publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number, owner=f"lab {number}")
     assert {found["kind"]: found["holds"] for found in warned(database, score=score)} == kinds
+    held = [kind for kind, holds in kinds.items() if holds]
+    for codec, kind in (("lossy", "neural"), ("pack", "lossless")):
+        under = {"score": score, "card": {"kind": kind}, "condition": parse_condition("loss:20")}
+        assert [found["kind"] for found in warned(database, codec, **under)] == held
+    assert warned(database, "flac", 90.0, score=0.999, card={"kind": "lossless"}, condition=LEVEL) == []
+    assert warned(database, "heard", score=score, condition=parse_condition("noise:white:0", "input")) == []
 
 
 def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
@@ -299,6 +310,19 @@ def test_lossless_under_a_condition(database: Database) -> None:
             assert [found["kind"] for found in warnings_for(session, made)] == kinds
 
 
+@ON_SQLITE
+def test_a_louder_sound_is_no_damage(database: Database) -> None:
+    """Steps of fixed size are finer beside it, so the score may rise; with packets lost it may not, in either order."""
+    loss = parse_condition("loss:5")
+    publish(database, "adpcm", 12.0, 0.60, owner="ann")
+    for condition, kinds in ((LEVEL, []), (loss, ["condition"])):
+        found = warned(database, "adpcm", score=0.63, owner="ann", condition=condition)
+        assert [each["kind"] for each in found] == kinds
+    for other, condition, kinds in (("quiet", LEVEL, []), ("lost", loss, ["condition"])):
+        publish(database, other, 12.0, 0.63, owner="ann", condition=condition)
+        assert [each["kind"] for each in warned(database, other, score=0.60, owner="ann")] == kinds
+
+
 def test_a_name_of_somebody_else(database: Database) -> None:
     """A file under a name that belongs to another account by now is pointed out."""
     publish(database, "own_12k", 12.0, 0.8, owner="ann")
@@ -322,6 +346,10 @@ def test_copied_rows_wait(database: Database) -> None:
         session.get_one(Submission, original).status = "withdrawn"
     assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
     assert warned(database, "honest", owner="mallory", score=0.801) == []
+    under = values | {"condition": parse_condition("loss:20")}
+    publish(database, "lost_x", 16.0, owner="ann", **under)
+    assert [found["kind"] for found in warned(database, "found", owner="mallory", **under)] == ["copied"]
+    assert warned(database, "fewer", owner="mallory", **(under | {"condition": parse_condition("loss:10")})) == []
     lossless = {"card": {"kind": "lossless"}, "metrics": EXACT}
     publish(database, "flac", None, 0.8, owner="ann", **lossless)
     assert warned(database, "wavpack", None, owner="mallory", **lossless) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -51,6 +52,19 @@ def test_values_stand_by_strength_with_the_clean_one_first() -> None:
     assert [line.condition for line in loss.lines] == ["clean", "loss:1", "loss:5", "loss:20"]
     assert [line.cells[0].text for line in loss.lines] == ["0.950", "0.890", "0.850", "0.700"]
     assert loss.charts[0].lines[0].marks[1].title == "opus_12k, 1: 0.890 [0.840, 0.940]"
+
+
+def test_odd_strengths_leave_room_for_the_usual_ones() -> None:
+    """However many one sender has: eight at most are drawn, the usual first, then those of most; the table has all."""
+    rows = [row("odd", 0.8, info(10 + share / 7)) for share in range(1, 30)]
+    rows += [row("opus_12k", 0.7, replace(info(share), usual=True)) for share in (1, 20)]
+    rows += [row(codec, 0.6, info(33.333)) for codec in ("opus_12k", "gsm")]
+    (part,) = condition_parts([], rows, family_styles(["odd", "opus", "gsm"]))
+    columns = [text for _, text in part.charts[0].columns]
+    assert len(columns) == 9
+    assert {"1", "20", "33.333"} < set(columns)
+    assert part.note == "what is done; 24 unusual strengths in the numbers alone"
+    assert len(part.lines) == 33
 
 
 def test_a_codec_that_was_not_run_under_a_condition_is_not_drawn_there() -> None:
