@@ -18,8 +18,8 @@ CLEAN = "clean"
 WORD_ERRORS = "asr_wer_pct"
 _METRICS = ("pesq",)
 _PLACES = ("sound", "payload", "chain")
-MOST = 8
-"""Strengths of a chart: of more the numbers below it would lie on each other."""
+FITTING = 40
+"""Characters below a chart, were all columns as wide as the widest: seven usual strengths beside the clean value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,21 @@ def _part(
 
 
 def _shown(rows: Sequence[ConditionResult]) -> set[float]:
-    """Choose the strengths of a chart: the usual ones, then those of most codecs, then those that are written short."""
+    """Choose the strengths of a chart, as long as they fit below it without lying on each other.
+
+    First the usual ones, then those of most codecs, then those that are written short.
+    """
     codecs: dict[float, set[str]] = {}
     for row in rows:
         codecs.setdefault(row.of.strength, set()).add(row.result.codec)
     usual = {row.of.strength for row in rows if row.of.usual}
     order = sorted(codecs, key=lambda value: (value not in usual, -len(codecs[value]), len(f"{value:g}"), value))
-    return set(order[:MOST])
+    found: dict[float, int] = {}
+    for value in order:
+        more = found | {value: len(f"{value:g}")}
+        if not found or (1 + len(more)) * max(len(CLEAN), *more.values()) <= FITTING:
+            found = more
+    return set(found)
 
 
 def _quantities() -> list[Quantity]:

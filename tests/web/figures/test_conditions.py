@@ -55,16 +55,17 @@ def test_values_stand_by_strength_with_the_clean_one_first() -> None:
 
 
 def test_odd_strengths_leave_room_for_the_usual_ones() -> None:
-    """However many one sender has: eight at most are drawn, the usual first, then those of most; the table has all."""
-    rows = [row("odd", 0.8, info(10 + share / 7)) for share in range(1, 30)]
-    rows += [row("opus_12k", 0.7, replace(info(share), usual=True)) for share in (1, 20)]
-    rows += [row(codec, 0.6, info(33.333)) for codec in ("opus_12k", "gsm")]
+    """However many one sender has: what fits is drawn, the usual first, then those of most; the table has all."""
+    rows = [row("odd", 0.8, info(10 + share / 7)) for share in (*range(1, 30), 40.6)]
+    rows += [row("opus_12k", 0.7, replace(info(share), usual=True)) for share in (1, 5, 20)]
+    rows += [row(codec, 0.6, info(33.3)) for codec in ("opus_12k", "gsm")]
     (part,) = condition_parts([], rows, family_styles(["odd", "opus", "gsm"]))
     columns = [text for _, text in part.charts[0].columns]
-    assert len(columns) == 9
-    assert {"1", "20", "33.333"} < set(columns)
-    assert part.note == "what is done; 24 unusual strengths in the numbers alone"
-    assert len(part.lines) == 33
+    assert columns == ["clean", "1", "5", "11", "12", "13", "20", "33.3"]
+    assert part.note == "what is done; 27 unusual strengths in the numbers alone"
+    assert len(part.lines) == 35
+    (alone,) = condition_parts([], [row("odd", 0.8, info(10.1234567))], family_styles(["odd"]))
+    assert [text for _, text in alone.charts[0].columns] == ["clean", "10.1235"]
 
 
 def test_a_codec_that_was_not_run_under_a_condition_is_not_drawn_there() -> None:
