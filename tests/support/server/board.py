@@ -56,8 +56,10 @@ class Probed:
     """Half of each interval; None for none."""
     slice: str = ""
     """Recording condition of its clips."""
+    clips: int = CLIPS
+    """That the probe was asked about."""
     left_out: int = 2
-    """Clips without a label."""
+    """Of these without a label."""
     words: int = 400
     """Of the labels of its clips, where words are counted."""
 
@@ -83,7 +85,7 @@ class Probed:
         words = {"words": self.words, "reference.substitutions": 9, "resynthesis.substitutions": 31}
         return ApplicationAggregate(
             probe=self.probe, figure=self.figure, dataset=self.dataset, slice=self.slice, left_out=self.left_out,
-            n=CLIPS - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
+            n=self.clips - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
             resynthesis=value, loss=loss, totals=words if self.probe == "asr" else {},
         )  # fmt: skip
 
