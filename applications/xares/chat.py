@@ -165,8 +165,10 @@ def encoder_named(name: str) -> Backend:
 
     Raises ApplicationError for another one.
     """
-    if re.search(r"\.py(:\w+)?(,|$)", name) and not name.startswith(f"{OWN}:"):
-        name = f"{OWN}:{name}"
+    if own := re.match(rf"(?:{OWN}:)?(.+?\.py)(:\w+)?(,|$)", name):
+        if not Path(own[1]).expanduser().is_file():
+            raise ApplicationError(f"{own[1]}: expected a file with an encoder, found none; look at its name")
+        name = f"{OWN}:{name.removeprefix(f'{OWN}:')}"
     if "frames" not in backend_entry(name).probes:
         raise ApplicationError(
             f"{name}: expected an encoder of frames, such as {ENCODER}, got a backend of "

@@ -156,7 +156,8 @@ def _decide(
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.moderation.service import decide
 
-        after = _data(decide(session, submission, decision, reason, actor=ACTOR))
+        settings = server_settings(database, storage)
+        after = _data(decide(session, submission, decision, reason, actor=ACTOR, settings=settings))
     if as_json:
         print_json(after)
     else:

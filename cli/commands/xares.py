@@ -173,6 +173,8 @@ def _asked(
         raise typer.BadParameter("expected --matched or --shuffled, got both")
     if matched and data:
         raise typer.BadParameter("expected --matched or --data, got both: shards are no sound of a codec")
+    if weights is not None and not weights.is_dir():
+        raise typer.BadParameter(f"--weights: expected a folder, {plain_path(weights)} does not exist or is none")
     known = track_named(track)
     expect_known(encoder, decoder or known.decoder)
     place = place_of(data) if data else None

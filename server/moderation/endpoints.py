@@ -20,7 +20,7 @@ _REFUSALS = error_responses(
         401: "No token, or one that is wrong, expired or revoked.",
         403: "The token lacks the scope `moderate`.",
         404: "No submission has the id.",
-        409: "The submission's status does not allow the decision, or somebody else was first.",
+        409: "The submission's status does not allow the decision, its files are missing, or somebody else was first.",
     }
 )
 
@@ -34,7 +34,15 @@ def decide_by_program(
     # all be waiting for the row that this transaction has locked.
     with database_of(request).transaction(write=True) as session:
         return DecisionAnswer.of(
-            decide(session, submission_id, wanted.decision, wanted.reason, actor=caller.name, seen=wanted.status)
+            decide(
+                session,
+                submission_id,
+                wanted.decision,
+                wanted.reason,
+                actor=caller.name,
+                settings=request.app.state.settings,
+                seen=wanted.status,
+            )
         )
 
 

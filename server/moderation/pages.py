@@ -122,8 +122,9 @@ def decide_by_form(
     if decision is None:
         raise BadRequest(f"expected a decision among {', '.join(DECISIONS)}, got {form.get('decision', '')[:80]!r}")
     decide(
-        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen")
-    )
+        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen"),
+        settings=request.app.state.settings,
+    )  # fmt: skip
     return RedirectResponse(f"/moderation/{submission_id}", 303)
 
 

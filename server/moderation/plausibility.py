@@ -18,7 +18,7 @@ from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged
+from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged, noise_gain
 from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
@@ -28,7 +28,6 @@ from codec_superb.server.moderation.score_envelope import (
     crowd,
     lead,
     likely,
-    needs_no_bits,
 )
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
@@ -163,11 +162,12 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
 
 
 def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score above that of noise with fewer bits than words have."""
-    if row.score is None or row.kbps is None or row.kbps >= SPOKEN_KBPS or needs_no_bits(row.score, row.category):
-        return
-    told = f"scores {number(row.score, 3)} with {significant(1000 * row.kbps)} bit/s"
-    yield "too few bits", f"{told}: what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
+    """Warn of fewer bits than words have, whatever the score: no codec is lower, so it would stand on the front."""
+    if row.kbps is not None and row.kbps < SPOKEN_KBPS:
+        told = (
+            f"has {significant(1000 * row.kbps)} bit/s; what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
+        )
+        yield "too few bits", f"{told}, and no codec that is known has fewer"
 
 
 def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -177,6 +177,7 @@ def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
             continue
         metric, mean = METRICS[key], estimate.mean
         (least, most), exact = metric.usual, _is_lossless(card, row)
+        most *= 1.0 if metric.higher_is_better else noise_gain(row.submission)
         if (mean < least or mean > most) and not (exact and (mean > most) == metric.higher_is_better):
             yield "beyond", f"{metric.label} is {significant(mean, 3)}; codecs have {number(least, 0)} to {most:.0f}"
 

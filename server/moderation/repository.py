@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import CursorResult, func, select, update
 from sqlalchemy.orm import Session, joinedload, undefer
 
-from codec_superb.server.database.models import PUBLIC, AuditEntry, Codec, Family, Submission, now
+from codec_superb.server.database.models import PUBLIC, AuditEntry, Codec, Family, Submission, SubmissionPart, now
 
 Found = Sequence[Submission]
 
@@ -25,6 +25,12 @@ def find(session: Session, submission_id: str) -> Submission | None:
 def find_whole(session: Session, submission_id: str) -> Submission | None:
     """Find a submission with its document."""
     return session.get(Submission, submission_id, options=[undefer(Submission.document)])
+
+
+def files_of(session: Session, submission: Submission) -> Sequence[str]:
+    """List the hashes of a submission's file and of its parts."""
+    parts = select(SubmissionPart.sha256).where(SubmissionPart.submission_id == submission.id)
+    return [submission.file_sha256, *session.scalars(parts.order_by(SubmissionPart.number))]
 
 
 def find_codec(session: Session, name: str) -> Codec | None:

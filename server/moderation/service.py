@@ -12,12 +12,21 @@ from codec_superb.pipeline.submission.titles import text_fault
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
 from codec_superb.server.database.session import bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
-from codec_superb.server.moderation.repository import find, find_codec, find_family, find_public, set_status
+from codec_superb.server.moderation.repository import (
+    files_of,
+    find,
+    find_codec,
+    find_family,
+    find_public,
+    set_status,
+)
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import claim_public_names
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import check_name, find_account
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import vault_of
 
 Decision = Literal["accept", "reject", "hold", "verify", "withdraw"]
 Kind = Literal["codec", "family"]
@@ -41,6 +50,8 @@ TRANSITIONS = MappingProxyType({
 """Next status by current status and decision; other decisions are refused."""
 REASON_LIMIT = 2000
 """Largest length of a reason in characters."""
+SHOWN = 5
+"""Missing files that are named."""
 
 
 def choices(status: str) -> tuple[Decision, ...]:
@@ -60,15 +71,18 @@ def decide(
     reason: str,
     *,
     actor: str,
+    settings: Settings | None = None,
     seen: str | None = None,
     named: bool = True,
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
-    ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
-    another moderator rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of
-    one machine. Raises NotFound for an unknown submission, Conflict for a decision that the status does not allow or
-    that was made concurrently, and for names that look like others by now, BadRequest for a missing or invalid reason.
+    With ``settings`` what comes back must have its files, without which there is no backup. ``seen`` is the status
+    that the moderator saw, where known: accepting a pending submission must not publish one that another moderator
+    rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of one machine. Raises
+    NotFound for an unknown submission, Conflict for a decision that the status does not allow or that was made
+    concurrently, for missing files, and for names that look like others by now, BadRequest for a missing or invalid
+    reason.
     """
     why = checked_reason(reason)
     submission = find(session, submission_id)
@@ -85,6 +99,7 @@ def decide(
         raise BadRequest(
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
+    _expect_files(session, submission, settings)
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
     session.refresh(submission)
@@ -106,6 +121,19 @@ def decide(
     if before in PUBLIC or after in PUBLIC:
         record_change(session, submission_id, after)
     return submission
+
+
+def _expect_files(session: Session, submission: Submission, settings: Settings | None) -> None:
+    """Expect the files of what was withdrawn: a backup leaves them out where they lack, of others it cannot."""
+    if settings is None or submission.status != "withdrawn":
+        return
+    vault = vault_of(settings)
+    if lacking := [sha256 for sha256 in files_of(session, submission) if not vault.has(sha256)]:
+        raise Conflict(
+            f"expected the files of submission {submission.id} in their place, got none of SHA-256 "
+            f"{', '.join(lacking[:SHOWN])}{' and more' * (len(lacking) > SHOWN)}: who has them sends the submission "
+            "again, or a maintainer puts them back from an older backup; then decide again"
+        )
 
 
 def _overtaken(submission_id: str) -> Conflict:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, case, func, select
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb import __version__
@@ -129,17 +129,18 @@ class _Named(NamedTuple):
 
     sha256: str
     size: int
-    needed: bool
-    """Whether one of them is not withdrawn."""
+    needed_by: str | None
+    """One of them that is not withdrawn."""
 
 
 def _files_named(connection: Connection) -> list[_Named]:
-    sent = select(Submission.file_sha256.label("sha256"), Submission.file_size.label("size"), Submission.status)
-    parts = select(SubmissionPart.sha256, SubmissionPart.size, Submission.status)
+    whose = Submission.id, Submission.status
+    sent = select(Submission.file_sha256.label("sha256"), Submission.file_size.label("size"), *whose)
+    parts = select(SubmissionPart.sha256, SubmissionPart.size, *whose)
     each = sent.union(parts.join(Submission, Submission.id == SubmissionPart.submission_id)).subquery()
-    stands = func.count().filter(each.c.status != "withdrawn")
+    stands = func.min(case((each.c.status != "withdrawn", each.c.id), else_=None))
     found = select(each.c.sha256, each.c.size, stands).group_by(each.c.sha256, each.c.size).order_by(each.c.sha256)
-    return [_Named(sha256, size, bool(number)) for sha256, size, number in connection.execute(found)]
+    return [_Named(*row) for row in connection.execute(found)]
 
 
 def _add_files(
@@ -152,20 +153,21 @@ def _add_files(
     wrong: list[str] = []
     files: dict[str, int] = {}
     missing: dict[str, int] = {}
-    for sha256, size, needed in wanted:
+    for sha256, size, needed_by in wanted:
         path = submission_path(settings, sha256)
-        if not needed and not _is_whole(path, sha256, size):  # looked at first: a member cannot be taken back
+        if needed_by is None and not _is_whole(path, sha256, size):  # looked at first: a member cannot be taken back
             missing[sha256] = size
         elif _add_file(archive, path, sha256, size):
             files[sha256] = size
         else:
-            wrong.append(sha256)
+            wrong.append(f"{sha256} of submission {needed_by}")
     if wrong:
         named = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
         where = settings.vault or settings.files
         raise OperationError(
             f"no backup was made: {len(wrong)} of {len(wanted)} submission files in {where} are missing or changed "
-            f"(by SHA-256: {named}); put them back from an older backup"
+            f"(by SHA-256: {named}); put them back from an older backup, or send again what is missing; else withdraw "
+            "the submissions, or reject those that wait: a backup leaves out what only withdrawn ones name"
         )
     return files, missing
 

@@ -156,6 +156,8 @@ class TestSubmissions:
         assert admin("submissions", "verify", made)["status"] == "verified"
         assert admin("submissions", "withdraw", made, "--reason", "a mistake")["reason"] == "a mistake"
         assert "expected a reason" in admin("submissions", "accept", made, code=2)
+        told = admin("submissions", "accept", made, "--reason", "it was right", code=2)
+        assert f"expected the files of submission {made} in their place" in told
         assert "no submission" in admin("submissions", "reject", "nothing", "--reason", "x", code=2)
         assert admin("codec", "transfer", "own_12k", "new") == {"codec": "own_12k", "before": "old", "after": "new"}
         assert [entry["action"] for entry in admin("audit", "--limit", "2")] == [

@@ -64,7 +64,8 @@ def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling
         return figure
     layout["yaxis"]["range"] = _with_room(layout["yaxis"]["range"], [ceiling.value for ceiling in ceilings])
     layout["shapes"] = [_line(ceiling.value) for ceiling in ceilings]
-    layout["annotations"] = [_name(ceiling, quantity, place) for place, ceiling in enumerate(ceilings)]
+    names = [_name(ceiling, quantity, place) for place, ceiling in enumerate(ceilings)]
+    layout["annotations"] = [*layout.get("annotations", ()), *names]
     return figure
 
 

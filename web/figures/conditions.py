@@ -99,7 +99,7 @@ def multiple(
     """
     step = (WIDTH - LEFT - RIGHT) / max(1, len(columns))
     xs = [LEFT + step * (column + 0.5) for column in range(len(columns))]
-    low, high = _widened(limits)
+    low, high = _widened(limits, quantity.decimals)
     height = max(HEIGHT, TOP + BOTTOM + _LINE * len(series))
 
     def y_of(value: float) -> float:
@@ -123,7 +123,7 @@ def multiple(
         points = " ".join(f"{each.x},{each.y}" for each in marks)
         dash = _DASHES[number % len(_DASHES)]
         lines.append(Line(shortened(one.name, _LABEL), colours[one.family], dash, points, marks, marks[-1].y))
-    ticks = tuple((y_of(value), quantity.write(value)) for value in _ticks(low, high))
+    ticks = tuple((y_of(value), quantity.write(value)) for value in _ticks(low, high, quantity.decimals))
     placed = tuple((round(x, 1), text) for x, text in zip(xs, columns, strict=True))
     return Multiple(title, quantity.axis_title, axis, placed, ticks, _apart(lines, height - BOTTOM), height)
 
@@ -134,19 +134,20 @@ def _shifts(count: int, step: float) -> list[float]:
     return [round(room * (place - (count - 1) / 2), 1) for place in range(count)]
 
 
-def _widened(limits: tuple[float, float]) -> tuple[float, float]:
+def _widened(limits: tuple[float, float], decimals: int) -> tuple[float, float]:
+    """Give room on both sides, and enough for three ticks that are written differently."""
     low, high = limits
-    span = (high - low) or max(abs(high), 1.0) * 0.1
-    return low - 0.06 * span, high + 0.06 * span
+    half = 0.56 * max((high - low) or max(abs(high), 1.0) * 0.1, 3 / 10**decimals)
+    return (low + high) / 2 - half, (low + high) / 2 + half
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Choose four to eight round numbers in the range."""
-    raw = (high - low) / 5
+def _ticks(low: float, high: float, decimals: int) -> list[float]:
+    """Choose four to eight round numbers in the range, fewer where more would be written alike."""
+    raw = max((high - low) / 5, 1 / 10**decimals)
     scale = 10.0 ** (len(f"{raw:.0f}") - 1)
     while scale > raw:
         scale /= 10
-    step = next(scale * factor for factor in (1, 2, 5, 10) if scale * factor >= raw)
+    step = next(scale * factor for factor in (1, 2, 5, 10) if scale * factor >= raw * (1 - 1e-9))
     first = -int(-low // step)
     return [round(step * number, 10) for number in range(first, int(high // step) + 1)]
 

@@ -12,6 +12,7 @@ from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
 from codec_superb.web.figures.pareto import contenders, pareto_front
+from codec_superb.web.figures.remote import near_others, stand_at_edges
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, codec_address, count, interval, kbps, shortened
@@ -40,12 +41,14 @@ def rate_chart(
     bitrates are outside the front and open with a dot, other open markers are incomplete, outside it beside
     complete ones. Each trace says in ``meta`` what it is, for the page's legend.
     A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` lossy codecs are small marks
-    without intervals, apart from those of the front: for more lines than can be told apart. ``linked`` gives each point
+    without intervals, apart from those of the front: for more lines than can be told apart. What is far from all others
+    stands at the edge (:mod:`~codec_superb.web.figures.remote`). ``linked`` gives each point
     the address of its codec's page. ``across`` is the title of the horizontal axis where it is not bitrate and each
     result says its place on it.
     """
     points = _points(results, quantity)
-    layout = {**base_layout(), "xaxis": rate_axis([row.place for row, _ in points])}
+    inside = near_others([row.place for row, _ in points])
+    layout = {**base_layout(), "xaxis": rate_axis(inside)}
     if across:
         layout["xaxis"]["title"]["text"] = across
     else:
@@ -56,7 +59,8 @@ def rate_chart(
     layout["yaxis"]["range"] = padded_range([end for _, e in points for end in _ends(e)], quantity)
     lossy = [point for point in points if not point[0].lossless]
     front = _front(lossy, quantity)
-    shown = _labelled([*front, *(point for point in points if point[0].lossless)], points, layout)
+    named = [*front, *(point for point in points if point[0].lossless)]
+    shown = _labelled([point for point in named if inside[0] <= point[0].place <= inside[-1]], points, layout)
     traces = [_front_trace(front)] if front else []
     if lines:
         for family, members in _by_family(lossy):
@@ -68,6 +72,7 @@ def rate_chart(
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
     traces += [_label_trace(members) for _, members in _by_family(p for p in points if p[0].codec in shown)]
+    stand_at_edges(traces, layout, inside)
     if not linked:
         for trace in traces:
             trace.pop("customdata", None)

@@ -165,11 +165,13 @@ def test_names_and_files_are_looked_for_before_a_store(home: Path, s3: S3) -> No
         ("--track", str(home / "no.yaml")),
         ("--decoder", "no.yaml"),
         ("--encoder", "nobody"),
+        ("--encoder", "no_encoder.py"),
+        ("--weights", "no_weights"),
         ("--seed", "-1"),
     ):
         found = CliRunner().invoke(app, [*data, *wrong])
-        assert isinstance(found.exception, ApplicationError), found.output
-        assert wrong[1] in str(found.exception)
+        assert found.exit_code, wrong
+        assert wrong[1] in f"{found.exception} {found.output}"
     assert s3.requests == []
 
 

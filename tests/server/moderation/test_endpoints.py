@@ -15,6 +15,7 @@ from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import LOCK_SECONDS, Database
+from codec_superb.server.settings import Settings
 
 
 @pytest.fixture
@@ -61,9 +62,13 @@ def test_many_at_once_stop_nobody(client: TestClient, database: Database) -> Non
 class TestDecision:
     """What programs of moderators can do."""
 
-    def test_the_way_of_a_submission(self, client: TestClient, database: Database, pending: str) -> None:
-        """It is accepted, verified, withdrawn, and brought back; each answer says what it is then."""
+    def test_the_way_of_a_submission(
+        self, client: TestClient, database: Database, settings: Settings, pending: str
+    ) -> None:
+        """It is accepted, verified, withdrawn, and brought back where its file is; each answer says what it is then."""
         headers = bearer(make_token(database, "ann"))
+        with database.transaction() as session:
+            sha256 = session.get_one(Submission, pending).file_sha256
         steps = (
             ("accept", "self-reported"),
             ("verify", "verified"),
@@ -80,6 +85,10 @@ class TestDecision:
                 "reason": "checked",
             }  # fmt: skip
             assert status_of(database, pending) == status
+            if status == "withdrawn":
+                answer = client.post(address(pending), headers=headers, json={"decision": "accept", "reason": "right"})
+                assert (answer.status_code, sha256 in answer.text) == (409, True)
+                (settings.files / f"{sha256}.zip").touch()
 
     def test_conflicts(self, client: TestClient, database: Database, pending: str) -> None:
         """What the status does not allow, and what somebody else was quicker with, changes nothing."""

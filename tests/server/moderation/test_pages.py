@@ -171,6 +171,8 @@ class TestSubmission:
             assert (answer.status_code, answer.url.path) == (200, f"/moderation/{made}")
             assert status_of(database, made) == status
             assert f"ann: {decision}: why {decision}" in answer.text
+        again = client.post(f"/moderation/{made}", data=data | {"decision": "accept"})  # its file is not there
+        assert (again.status_code, "puts them back" in again.text) == (409, True)
         assert "Waiting for a decision (0)" in client.get("/moderation").text
 
     @ON_SQLITE

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
+from support.server.verified import ROWS, keep_clips
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.metrics.table import CATEGORIES
@@ -156,7 +158,7 @@ def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
 def test_too_good_where_nobody_is(database: Database) -> None:
     """At an empty bitrate the next ten above are asked, less what fewer bits cost: as good as all of them is too good.
 
-    With fewer bits than words have, and none, whatever is better than noise waits, whoever is there.
+    With fewer bits than words have, and none, everything waits, noise and what has no score too, whoever is there.
     """
     tiny = {"kbps": 0.0005, "card": {"nominal_kbps": None, "nominal_tolerance": None, "bitrate_note": "variable"}}
     few = [("too few bits", "mini, speech")]
@@ -164,7 +166,9 @@ def test_too_good_where_nobody_is(database: Database) -> None:
     assert [found["kind"] for found in warned(database, "none", score=0.6, **tiny, result={"kbps": 0.0})] == [
         "too few bits"
     ]
-    assert warned(database, "noise", score=0.44, **tiny) == []
+    assert [found["kind"] for found in warned(database, "noise", score=0.3, **tiny)] == ["too few bits"]
+    assert [found["kind"] for found in warned(database, "dumb", **tiny, result={"score": None})] == ["too few bits"]
+    assert warned(database, "few", 0.04, score=0.44, card=tiny["card"]) == []
     for number in range(10):
         publish(database, f"other{number}_x", 6.0 * 1.3**number, 0.60 + 0.01 * number, owner=f"lab {number}")
     sparse = {"kbps": 0.1, "card": {"nominal_kbps": 0.1}}
@@ -325,6 +329,47 @@ def test_a_louder_sound_is_no_damage(database: Database) -> None:
     for other, condition, kinds in (("quiet", LEVEL, []), ("lost", loss, ["condition"])):
         publish(database, other, 12.0, 0.63, owner="ann", condition=condition)
         assert [each["kind"] for each in warned(database, other, score=0.60, owner="ann")] == kinds
+
+
+@ON_SQLITE
+def test_other_clips_under_a_condition(database: Database) -> None:
+    """What both have is compared: better there waits, whatever the means; hard clips may be missing.
+
+    Few say nothing, nor does anything of another length under the same id.
+    """
+    hard = sorted(ROWS, key=lambda row: row.metrics["pesq"].value or 0.0)
+    longer = [row.model_copy(update={"samples": 9}) for row in ROWS]
+    with database.transaction(write=True) as session:
+        keep_clips(session, make_submission(session), ROWS)
+        for rows, quality, score, where in (
+            (ROWS[9:], 0.6, 0.6, {"mini, speech", "mini, audio", "mini, music"}),
+            (hard[15:], -0.1, 0.95, set()), (ROWS[:9], 0.9, 0.95, set()), (longer[9:], 0.6, 0.95, set()),
+        ):  # fmt: skip
+            made = make_submission(session, score=score, status="pending", result={"complete": False})
+            moved = {row.clip: row.metrics for row in draw_rows(1, len(ROWS), quality=quality)}
+            keep_clips(session, made, [row.model_copy(update={"metrics": moved[row.clip]}) for row in rows])
+            submission, condition = session.get_one(Submission, made), parse_condition("loss:5")
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            found = [each for each in warnings_for(session, made) if each["kind"] == "condition"]
+            assert {each["where"] for each in found if each["holds"]} == where
+            assert all("on 17 clips that both have" in each["text"] for each in found)
+
+
+@ON_SQLITE
+def test_ends_under_noise(database: Database) -> None:
+    """Noise that is louder than the sound moves distances as much; other ends, and other conditions, stay."""
+    with database.transaction(write=True) as session:
+        for name, mean, held in (("noise:white:-20", 60.0, False), ("noise:white:-20", 320.0, True),
+                                 ("noise:white:0", 60.0, True), ("loss:5", 60.0, True)):  # fmt: skip
+            made = make_submission(session, datasets=SPEECH, status="pending", metrics={"mel": mean, "sdr": -70.0})
+            submission = session.get_one(Submission, made)
+            condition = parse_condition(name)
+            submission.condition = condition.label
+            submission.document = submission.document | {"condition": condition.model_dump()}
+            session.flush()
+            assert ("beyond" in {found["kind"] for found in warnings_for(session, made)}) == held, (name, mean)
 
 
 def test_a_name_of_somebody_else(database: Database) -> None:

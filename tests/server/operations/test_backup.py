@@ -139,15 +139,18 @@ class TestBackup:
         with pytest.raises(OperationError, match="backups are not overwritten"):
             make_backup(filled, made.path)
 
-    def test_a_damaged_submission_file_is_named(self, filled: Settings, tmp_path: Path) -> None:
-        """A file that is not what its row says stops the backup, all such are named, and nothing is left behind."""
+    def test_a_damaged_submission_file_is_named(self, filled: Settings, database: Database, tmp_path: Path) -> None:
+        """A file that is not what its row says stops the backup, all such are named with a way out, nothing is left."""
         first, second, _ = sorted(filled.files.iterdir())
         first.write_bytes(b"rotten" + first.read_bytes()[6:])
         second.unlink()
         with pytest.raises(OperationError, match="2 of 3 submission files") as caught:
             make_backup(filled, tmp_path / "out" / "backup.zip")
-        assert first.stem in str(caught.value)
-        assert second.stem in str(caught.value)
+        with database.transaction() as session:
+            for sha256 in (first.stem, second.stem):
+                named = session.scalars(select(Submission.id).where(Submission.file_sha256 == sha256)).one()
+                assert f"{sha256} of submission {named}" in str(caught.value)
+        assert "else withdraw the submissions" in str(caught.value)
         assert list((tmp_path / "out").iterdir()) == []
 
     def test_files_of_withdrawn_submissions_stop_none(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.profile import examples
 from support.web.results import estimate, score, summary
@@ -94,9 +94,10 @@ def test_categories_without_a_condition_are_left_out() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.booleans())
+@example([0.9990, 0.9991, 0.9994], True)
 @examples(60)
 def test_names_never_cover_each_other_and_marks_stay_inside(values: list[float], higher: bool) -> None:
-    """However near the values lie; up is better whichever direction the quantity has."""
+    """However near the values lie; up is better whichever direction the quantity has, and no two ticks read alike."""
     quantity = SCORE if higher else ERRORS
     series = [
         Series(f"codec_{n}", "opus", (Value(0, estimate(value, value - 9, value + 9), complete=True),))
@@ -117,6 +118,7 @@ def test_names_never_cover_each_other_and_marks_stay_inside(values: list[float],
     assert drawn.lines[values.index(best)].marks[0].y == top
     assert 2 <= len(drawn.ticks) <= 13
     assert all(re.fullmatch(r"−?[0-9.]+", text) for _, text in drawn.ticks)
+    assert len({text for _, text in drawn.ticks}) == len(drawn.ticks)
 
 
 @pytest.mark.parametrize("count", [2, 5])

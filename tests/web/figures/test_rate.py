@@ -206,3 +206,23 @@ def test_declared_bitrates_have_a_mark_of_their_own() -> None:
         " Without a bitrate, and so not drawn: theirs."
     )
     assert rate_notes([measured]) == ""
+
+
+def test_points_far_from_all_others_leave_them_room() -> None:
+    """They stand at the edge as arrows with their true bitrate, on the front as before; one line counts them."""
+    rows = [one(f"codec{number}", 2.0 * 1.4**number, 0.5 + number / 40) for number in range(10)]
+    usual = chart(rows)["layout"]["xaxis"]["range"]
+    far = [one("tiny", 0.00002, 0.4), one("huge", 9e6, 0.9, complete=False)]
+    figure = chart([*rows, *far])
+    go.Figure(figure)
+    assert figure["layout"]["xaxis"]["range"] == usual
+    drawn = traces(figure, "family")
+    for name, symbol, told in (("tiny", "arrow-bar-left", "0.00002"), ("huge", "arrow-bar-right-open", "9000000")):
+        assert drawn[name]["marker"]["symbol"] == [symbol]
+        assert usual[0] < math.log10(drawn[name]["x"][0]) < usual[1]
+        assert told in drawn[name]["hovertext"][0].replace(",", "").replace("\u202f", "")
+    assert traces(figure, "front")[None]["y"][0] == 0.4
+    assert {"tiny", "huge"}.isdisjoint(traces(figure, "names"))
+    (note,) = figure["layout"]["annotations"]
+    assert note["text"] == "2 codecs outside the axis: arrows at its end"
+    assert "annotations" not in chart([*rows, one("low", 0.04, 0.4), one("flac", 900.0, 1.0)])["layout"]
