@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.web.rows import ApplicationRow, ProbeModel
+from codec_superb.web.text import count
 
 Kind = TypeVar("Kind", bound=Hashable)
 
@@ -28,10 +29,20 @@ def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
     return max(counts, key=lambda kind: counts[kind])
 
 
-def warning(row: ApplicationRow) -> str:
-    """Say beside a figure on how many clips it failed, and whether its submission's badge covers it; '' for neither."""
+def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
+    """Say what a reader of a figure must know, '' for nothing.
+
+    That is of how many of the clips that others ``beside`` it have, on how many it failed, and that its submission's
+    badge does not cover it.
+    """
+    own, most = _asked(row), max(map(_asked, beside), default=0)
+    fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
-    return ", ".join(filter(None, (failed, "" if row.run_again else "not run again")))
+    return ", ".join(filter(None, (fewer, failed, "" if row.run_again else "not run again")))
+
+
+def _asked(row: ApplicationRow) -> int:
+    return row.numbers.n + row.numbers.left_out + row.numbers.failed
 
 
 def application_rows(

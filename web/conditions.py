@@ -18,6 +18,8 @@ CLEAN = "clean"
 WORD_ERRORS = "asr_wer_pct"
 _METRICS = ("pesq",)
 _PLACES = ("sound", "payload", "chain")
+FITTING = 40
+"""Characters below a chart, were all columns as wide as the widest: seven usual strengths beside the clean value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,23 @@ def _part(
     beside = [row for row in clean if row.result.codec in codecs]
     # from weak to strong: the table of conditions says which way that is
     strengths = sorted({row.of.strength for row in rows}, reverse=not first.grows)
-    columns = [CLEAN, *(f"{value:g}" for value in strengths)] if first.axis else [CLEAN, first.label]
+    shown = _shown(rows)
+    drawn = [row for row in rows if row.of.strength in shown]
+    ends = [value for value in strengths if value in shown]
+    named = dict.fromkeys(row.result.codec for row in drawn)
+    columns = [CLEAN, *(f"{value:g}" for value in ends)] if first.axis else [CLEAN, first.label]
     colours = {family: style.colour_index for family, style in styles.items()}
     charts = []
     for its in quantities:
-        series = _series([*beside, *rows], its, strengths, list(codecs))
+        series = _series([*beside, *drawn], its, ends, list(named))
         if series:
             title, axis = f"{first.label}: {its.title}", first.axis
             charts.append(multiple(title, axis, columns, series, its, limits[its.key], colours))
     against = "compared with the sound that the codec was given" if first.reference == "input" else ""
     said = ", ".join(sorted({row.source for row in rows} - {""}))
-    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}")))
+    more = len(strengths) - len(ends)
+    others = f"{more} unusual strength{'s' * (more > 1)} in the numbers alone" if more else ""
+    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}", others)))
     lines = [
         _line(row, quantities)
         for codec in codecs
@@ -127,6 +135,24 @@ def _part(
     title = f"{first.label}{' (against the input)' if against else ''}"
     heads = tuple(f"{its.title} {'↑' if its.higher_is_better else '↓'}" for its in quantities)
     return ConditionPart("-".join(group).replace(":", "-"), title, note, tuple(charts), heads, tuple(lines))
+
+
+def _shown(rows: Sequence[ConditionResult]) -> set[float]:
+    """Choose the strengths of a chart, as long as they fit below it without lying on each other.
+
+    First the usual ones, then those of most codecs, then those that are written short.
+    """
+    codecs: dict[float, set[str]] = {}
+    for row in rows:
+        codecs.setdefault(row.of.strength, set()).add(row.result.codec)
+    usual = {row.of.strength for row in rows if row.of.usual}
+    order = sorted(codecs, key=lambda value: (value not in usual, -len(codecs[value]), len(f"{value:g}"), value))
+    found: dict[float, int] = {}
+    for value in order:
+        more = found | {value: len(f"{value:g}")}
+        if not found or (1 + len(more)) * max(len(CLEAN), *more.values()) <= FITTING:
+            found = more
+    return set(found)
 
 
 def _quantities() -> list[Quantity]:

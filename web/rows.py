@@ -97,6 +97,8 @@ class ConditionInfo:
     axis: str = ""
     """Parameter with its unit: ``loss (%)``; '' for a kind without one."""
     strength: float = 0.0
+    usual: bool = False
+    """Whether that strength is one of those that are usually measured."""
     grows: bool = True
     """Whether a higher strength is the stronger condition."""
     definition: str = ""

@@ -43,7 +43,8 @@ class Condition(Record):
         kind = self.kind
         return {
             "name": self.name, "kind": kind.key, "label": kind.label, "place": kind.place, "axis": kind.axis,
-            "strength": self.strength, "grows": kind.grows, "definition": kind.definition, "reference": self.reference,
+            "strength": self.strength, "usual": self.strength in kind.usual, "grows": kind.grows,
+            "definition": kind.definition, "reference": self.reference,
         }  # fmt: skip
 
     @property

@@ -29,6 +29,8 @@ class Kind:
     source: str
     whole: bool = False
     """Whether the strength is a whole number."""
+    damages: bool = True
+    """Whether it takes something from the sound; a louder one is coded better by what has steps of fixed size."""
     version: str = "1"
     """Version of the definition, part of a run's identity."""
 
@@ -57,7 +59,7 @@ _ALL = (
     Kind(
         "level", "level", "sound", "largest sample", "dBFS", -60, 0, (0, -10, -20, -30),
         "the clip scaled to a largest sample; the gain is undone after the decoder",
-        "largest sample against full scale, AES17",
+        "largest sample against full scale, AES17", damages=False,
     ),
     Kind(
         "band:telephone", "telephone band", "sound", "", "", 0, 0, (),

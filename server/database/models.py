@@ -203,8 +203,8 @@ NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
 """Public submissions on datasets of the benchmark, clean or under a condition."""
 COUNTED = NAMED & (Submission.condition == "")
 """Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
-EVER_COUNTED = Submission.public_since.is_not(None) & Submission.custom.is_(False) & (Submission.condition == "")
-"""Those, and such as were among them and are held or withdrawn since."""
+EVER_NAMED = Submission.public_since.is_not(None) & Submission.custom.is_(False)
+"""Those on datasets of the benchmark, and such as were among them and are held or withdrawn since."""
 SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 """Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
 

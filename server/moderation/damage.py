@@ -48,7 +48,7 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     What another account reported under a name that is nobody's makes a remark of the clean result: its word holds
     nobody.
     """
-    if submission.custom or _heard_damaged(submission):
+    if submission.custom or _may_be_better(submission):
         return
     others = _standing(session, submission, COUNTED if submission.condition else NAMED & (Submission.condition != ""))
     if not others:
@@ -63,7 +63,7 @@ def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
         found.setdefault(other.condition, other)
     for other in found.values():
         holds = other.status == "verified" or other.account_id == submission.account_id
-        for where, text in () if _heard_damaged(other) else _better(submission, other, clips):
+        for where, text in () if _may_be_better(other) else _better(submission, other, clips):
             yield Damage(where, text, holds)
 
 
@@ -72,6 +72,13 @@ def _standing(session: Session, submission: Submission, which: ColumnElement[boo
     found = select(Submission).join(Codec, Submission.codec_id == Codec.id)
     found = found.where(which, Submission.codec_id == submission.codec_id, Submission.id != submission.id)
     return [*session.scalars(found.order_by(*(each.desc() for each in STANDING)))]
+
+
+def _may_be_better(submission: Submission) -> bool:
+    """Whether it may have a better score than without its condition: of the damaged sound, or of a louder one."""
+    if not submission.condition:
+        return False
+    return _heard_damaged(submission) or not Condition.model_validate(submission.document["condition"]).kind.damages
 
 
 def _heard_damaged(submission: Submission) -> bool:

@@ -56,7 +56,7 @@ class Doubt(NamedTuple):
 def measurement_doubts(session: Session, submission: Submission) -> Iterator[Doubt]:
     """Yield them; what one account alone says otherwise is a remark."""
     own = _figures(submission.document)
-    if submission.custom or submission.condition or not own:
+    if submission.custom or not own:
         return
     rows = sorted(submission.results, key=lambda row: row.kbps or 0.0)
     sent: dict[str, Sent] = {row.dataset: (row.kbps, row.tokens_per_second) for row in rows}

@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, Executable, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, EVER_COUNTED, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, EVER_NAMED, Codec, Result, Submission
+from codec_superb.server.moderation.damage import is_beside_undamaged
 from codec_superb.server.moderation.score_deviation import BAND
 from codec_superb.server.moderation.score_envelope import CROWD, ComparedResult
 
@@ -29,10 +30,10 @@ _ROUNDING = 1.001
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
     """Load the results of the same family and those of similar bitrate, by category and dataset.
 
-    Results without bitrate or score are left out; a custom submission, and one under a condition,
-    is compared with none.
+    They are clean ones, whatever the submission was made under. Results without bitrate or score are left out; a custom
+    submission, and one that is compared with the damaged sound, is compared with none.
     """
-    if submission.custom or submission.condition:
+    if submission.custom or (submission.condition and not is_beside_undamaged(submission)):
         return {}
     others = {entry.submission: entry for entry in _others(session, submission)}
     newest: dict[tuple[str, str, str], tuple[int, ComparedResult]] = {}
@@ -101,11 +102,12 @@ def _beside(row: Result, kbps: float, sign: int) -> Executable:
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
     """Name the codecs of other accounts that have half of the score's means to the last digit, by category and dataset.
 
-    All that ever were public are looked at: who withdraws rows has not given them away, and may bring them back.
+    All that ever were public under the same condition are looked at: who withdraws rows has not given them away, and
+    may bring them back.
     No two codecs have one mean over clips of several metrics, unless they return the same sound.
     """
     own = {(row.category, row.dataset): row for row in submission.results if row.dataset and row.score is not None}
-    if submission.custom or submission.condition or not own:
+    if submission.custom or not own:
         return {}
     near = [
         and_(
@@ -118,7 +120,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         select(Result.category, Result.dataset, Result.metrics, Codec.name)
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(EVER_COUNTED, Submission.codec_id != submission.codec_id)
+        .where(EVER_NAMED, Submission.condition == submission.condition, Submission.codec_id != submission.codec_id)
         # in SQL nothing is equal or unequal to NULL, which stands for an upload without an account
         .where(Submission.account_id.is_distinct_from(submission.account_id))
         .where(or_(*near))

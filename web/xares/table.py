@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from codec_superb.web.text import MISSING
+from codec_superb.web.text import MISSING, count
 from codec_superb.web.xares.heat import lines_of, task_title, tasks_of
 from codec_superb.web.xares.rate import rates_text, spread_text
 from codec_superb.web.xares.rows import KINDS, XaresRow
@@ -33,10 +33,15 @@ def xares_table(rows: Sequence[XaresRow]) -> XaresTable:
     first = {(row.figure, row.dataset): row.quantity.title for row in rows}
     named = (Cell(task_title(task, tasks), f"{first[task]}; {task[1]}") for task in tasks)
     heads = (Cell("Sound"), Cell("Rates"), *named)
-    return XaresTable(heads, tuple(_line(members, tasks) for members in lines_of(rows)))
+    most: dict[tuple[str, str], int] = {}
+    for row in rows:
+        most[row.figure, row.dataset] = max(row.n + row.failed, most.get((row.figure, row.dataset), 0))
+    return XaresTable(heads, tuple(_line(members, tasks, most) for members in lines_of(rows)))
 
 
-def _line(members: Sequence[XaresRow], tasks: Sequence[tuple[str, str]]) -> tuple[Cell, ...]:
+def _line(
+    members: Sequence[XaresRow], tasks: Sequence[tuple[str, str]], most: Mapping[tuple[str, str], int]
+) -> tuple[Cell, ...]:
     row = members[0]
     by_task = {(each.figure, each.dataset): each for each in members}
     said = "; ".join(filter(None, (KINDS[row.kind], row.told, row.source)))
@@ -48,15 +53,18 @@ def _line(members: Sequence[XaresRow], tasks: Sequence[tuple[str, str]]) -> tupl
     return (
         Cell(row.title, said, row.url),
         Cell(" to ".join(ends), ", ".join(others)),
-        *(_cell(by_task[task]) if task in by_task else missing for task in tasks),
+        *(_cell(by_task[task], most[task]) if task in by_task else missing for task in tasks),
     )
 
 
-def _cell(row: XaresRow) -> Cell:
+def _cell(row: XaresRow, most: int) -> Cell:
     write = row.quantity.write
     told = [spread_text(row)]
     if row.constrained is not None:
         told.append(f"constrained\u00a0{write(row.constrained)}")
     if row.unread is not None:
         told.append(f"unread\u00a0{row.unread:.1f}\u00a0%")
-    return Cell(write(row.value), "; ".join(told), "", f"{row.failed} failed" if row.failed else "")
+    asked = row.n + row.failed
+    fewer = f"{asked} of {count(most, 'clip')}" if asked < most else ""
+    failed = f"{row.failed} failed" if row.failed else ""
+    return Cell(write(row.value), "; ".join(told), "", ", ".join(filter(None, (fewer, failed))))

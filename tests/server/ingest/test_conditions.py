@@ -132,7 +132,7 @@ def test_nobody_replaces_the_results_of_another_under_a_condition(service: Servi
     assert service.send(_file(tmp_path / "1", None, 0.0, codec)).json()["status"] == "self-reported"
     assert service.send(_file(tmp_path / "2", LOSSES[0], -0.2, codec)).json()["status"] == "self-reported"
     assert "results self-reported by ann" in get(f"/codecs/{codec}").text
-    other = service.send(_file(tmp_path / "3", LOSSES[0], -0.1, codec), account="bob").json()
+    other = service.send(_file(tmp_path / "3", LOSSES[0], -0.15, codec), account="bob").json()
     assert [each["kind"] for each in other["warnings"] if each["holds"]] == ["name"]
     better = service.send(_file(tmp_path / "4", LOSSES[1], 0.3, codec), account="carol").json()
     assert (other["status"], better["status"]) == ("held", "held")
@@ -152,8 +152,8 @@ def test_nobody_replaces_the_results_of_another_under_a_condition(service: Servi
 
 def test_a_clean_result_behind_a_better_damaged_one(service: Service, tmp_path: Path) -> None:
     """It waits as the damaged one would that came second; what another account reported is a remark alone."""
-    for codec, account, held in (("opus_96k", "ann", True), ("opus_128k", "carol", False)):
-        service.send(_file(tmp_path / f"{codec} 1", LOSSES[0], 0.3, codec), account=account)
+    for codec, account, quality, held in (("opus_96k", "ann", 0.3, True), ("opus_128k", "carol", 0.31, False)):
+        service.send(_file(tmp_path / f"{codec} 1", LOSSES[0], quality, codec), account=account)
         clean = service.send(_file(tmp_path / f"{codec} 2", None, 0.0, codec)).json()
         assert ("condition", held) in {(each["kind"], each["holds"]) for each in clean["warnings"]}
         assert clean["status"] == ("held" if held else "self-reported")

@@ -8,6 +8,7 @@ import pytest
 from support.server.board import Probed, make_submission
 from support.server.warned import SPEECH, publish, warned
 
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 
@@ -79,15 +80,19 @@ class TestApplications:
         ],
     )
     def test_too_good(self, database: Database, others: int, value: float, text: str) -> None:
-        """Perfect answers wait: half the errors on the originals, or of what ten others lose; a good codec does not."""
+        """Perfect answers wait: half the errors on the originals, or of what ten others lose; a good codec does not.
+
+        Nor is anything lost less under a condition.
+        """
         for number in range(others):
             honest = [Probed("asr_wer_pct", 8.0 + 0.1 * number, 4.0)]
             made = {"owner": f"o{number}", "applications": honest}
             publish(database, f"x{number}_x", 12.0 + number, 0.7 + 0.003 * number, **made)
         forged = Probed("asr_wer_pct", value, 4.0)
-        found = warned(database, owner="mallory", applications=[forged])
-        own = [(w["text"], w["holds"]) for w in found if w["kind"] == "application"]
-        assert own == ([(text, True)] if text else [])
+        for condition in (None, parse_condition("loss:20")):
+            found = warned(database, owner="mallory", applications=[forged], condition=condition)
+            own = [(w["text"], w["holds"]) for w in found if w["kind"] == "application"]
+            assert own == ([(text, True)] if text else [])
 
     @pytest.mark.parametrize(
         ("figure", "value", "best", "held"),
@@ -104,9 +109,10 @@ class TestApplications:
     )
     def test_the_original_itself(self, database: Database, figure: str, value: float, best: float, held: bool) -> None:
         """A likeness to the original at its best is for lossless codecs alone; answers may all be right."""
-        found = warned(database, owner="mallory", applications=[Probed(figure, value, best)])
-        own = [w["holds"] for w in found if w["kind"] == "application"]
-        assert own == ([True] if held else [])
+        for condition in (None, parse_condition("noise:white:0", "input")):
+            found = warned(database, owner="mallory", applications=[Probed(figure, value, best)], condition=condition)
+            own = [w["holds"] for w in found if w["kind"] == "application"]
+            assert own == ([True] if held else [])
 
     def test_one_account_decides_no_ceiling(self, database: Database) -> None:
         """One forged ceiling holds nobody; two accounts that agree, or one that a moderator accepted, hold the next."""

@@ -22,6 +22,8 @@ from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
 from codec_superb.server.moderation.score_envelope import ComparedResult, crowd, lead, likely
 
+LEVEL = parse_condition("level:0")
+
 
 def test_a_plain_submission(database: Database) -> None:
     """Nothing is found in results that are like those of others, in three categories."""
@@ -128,10 +130,19 @@ class TestOutlier:
     [(10, 0.95, {"outlier": False, "too good": True}), (9, 0.95, {"outlier": False}), (10, 0.72, {})],
 )
 def test_too_good_for_its_bitrate(database: Database, count: int, score: float, kinds: dict[str, bool]) -> None:
-    """A tenth above the best of ten holds; among fewer it is a remark, and a narrow lead is neither."""
+    """A tenth above the best of ten holds; among fewer it is a remark, and a narrow lead is neither.
+
+    So it is under a condition, of what calls itself lossless too, but for remarks and beside the damaged sound.
+    """
     for number in range(count):
         publish(database, f"other{number}_x", 9.0 + number / 2, 0.60 + 0.01 * number, owner=f"lab {number}")
     assert {found["kind"]: found["holds"] for found in warned(database, score=score)} == kinds
+    held = [kind for kind, holds in kinds.items() if holds]
+    for codec, kind in (("lossy", "neural"), ("pack", "lossless")):
+        under = {"score": score, "card": {"kind": kind}, "condition": parse_condition("loss:20")}
+        assert [found["kind"] for found in warned(database, codec, **under)] == held
+    assert warned(database, "flac", 90.0, score=0.999, card={"kind": "lossless"}, condition=LEVEL) == []
+    assert warned(database, "heard", score=score, condition=parse_condition("noise:white:0", "input")) == []
 
 
 def test_a_ladder_of_ones_own_codecs_lifts_nobody(database: Database) -> None:
@@ -259,17 +270,21 @@ class TestTheResultsAlone:
         assert warnings == (lossless if kind == "lossless" else {expected: True})
 
     @pytest.mark.parametrize(
-        ("metrics", "kinds"),
+        ("metrics", "kbps", "kinds"),
         [
-            ({"sdr": 101.0}, {"beyond"}),
-            ({"si_sdr": -81.0}, {"beyond"}),
-            ({"mel": 32.0}, {"beyond"}),
-            ({"sdr": 99.0, "si_sdr": -58.0}, set()),
+            ({"sdr": 101.0}, 200.0, {"beyond"}),
+            ({"si_sdr": -81.0}, 12.0, {"beyond"}),
+            ({"mel": 32.0}, 12.0, {"beyond"}),
+            ({"sdr": 99.0, "si_sdr": -58.0}, 200.0, set()),
+            ({"si_sdr": 46.0}, 12.0, {"beyond"}),
+            ({"sdr": 43.0}, 12.0, set()),
         ],
     )
-    def test_ends_of_metrics(self, database: Database, metrics: Mapping[str, float], kinds: set[str]) -> None:
-        """A mean beyond what codecs have waits: it alone would decide the axis of a chart."""
-        assert {found["kind"] for found in warned(database, metrics=metrics)} == kinds
+    def test_ends_of_metrics(
+        self, database: Database, metrics: Mapping[str, float], kbps: float, kinds: set[str]
+    ) -> None:
+        """A mean beyond what codecs have, or so many bits, waits: it alone would decide the axis of a chart."""
+        assert {found["kind"] for found in warned(database, kbps=kbps, metrics=metrics)} == kinds
 
     @pytest.mark.parametrize(
         ("metrics", "kbps", "kinds"),
@@ -301,6 +316,19 @@ def test_lossless_under_a_condition(database: Database) -> None:
             submission.document = submission.document | {"condition": condition.model_dump()}
             session.flush()
             assert [found["kind"] for found in warnings_for(session, made)] == kinds
+
+
+@ON_SQLITE
+def test_a_louder_sound_is_no_damage(database: Database) -> None:
+    """Steps of fixed size are finer beside it, so the score may rise; with packets lost it may not, in either order."""
+    loss = parse_condition("loss:5")
+    publish(database, "adpcm", 12.0, 0.60, owner="ann")
+    for condition, kinds in ((LEVEL, []), (loss, ["condition"])):
+        found = warned(database, "adpcm", score=0.63, owner="ann", condition=condition)
+        assert [each["kind"] for each in found] == kinds
+    for other, condition, kinds in (("quiet", LEVEL, []), ("lost", loss, ["condition"])):
+        publish(database, other, 12.0, 0.63, owner="ann", condition=condition)
+        assert [each["kind"] for each in warned(database, other, score=0.60, owner="ann")] == kinds
 
 
 @ON_SQLITE
@@ -367,6 +395,10 @@ def test_copied_rows_wait(database: Database) -> None:
         session.get_one(Submission, original).status = "withdrawn"
     assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
     assert warned(database, "honest", owner="mallory", score=0.801) == []
+    under = values | {"condition": parse_condition("loss:20")}
+    publish(database, "lost_x", 16.0, owner="ann", **under)
+    assert [found["kind"] for found in warned(database, "found", owner="mallory", **under)] == ["copied"]
+    assert warned(database, "fewer", owner="mallory", **(under | {"condition": parse_condition("loss:10")})) == []
     lossless = {"card": {"kind": "lossless"}, "metrics": EXACT}
     publish(database, "flac", None, 0.8, owner="ann", **lossless)
     assert warned(database, "wavpack", None, owner="mallory", **lossless) == []

@@ -74,6 +74,21 @@ def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> N
     assert "there are mini" in refused.text
 
 
+def test_a_handful_of_clips_is_told_from_all(app: FastAPI, database: Database) -> None:
+    """Beside each figure on fewer clips than others have stands on how many, on the pages of tokens, tasks and MSEB."""
+    make_codecs(database)
+    with database.transaction(write=True) as session:
+        few = [
+            Probed("tokens_recode_pct", 99.0, 100.0, "mini", "codec-disturbed", clips=6),
+            Probed(MRR, 0.59, 0.6, "mini", CASCADE, clips=6),
+            Probed(ACCURACY, 79.0, 80.0, "mini", "cascade", clips=6),
+        ]
+        make_submission(session, "chosen_x", 3.0, applications=few)
+    with TestClient(app) as client:
+        for path in ("/tokens", "/understanding", "/mseb"):
+            assert client.get(path).text.count("6 of 20 clips") == 1, path
+
+
 def test_one_account_does_not_decide_which_dataset_is_shown(app: FastAPI, database: Database) -> None:
     """Four codecs of one account on another dataset do not take those of three accounts off the page."""
     understood = f"{TASK.key}_accuracy_pct"

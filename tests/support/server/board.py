@@ -23,6 +23,7 @@ from codec_superb.metrics.overall import category_score, dataset_score
 from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
 from codec_superb.pipeline.aggregates.metrics import Aggregates
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
@@ -55,8 +56,10 @@ class Probed:
     """Half of each interval; None for none."""
     slice: str = ""
     """Recording condition of its clips."""
+    clips: int = CLIPS
+    """That the probe was asked about."""
     left_out: int = 2
-    """Clips without a label."""
+    """Of these without a label."""
     words: int = 400
     """Of the labels of its clips, where words are counted."""
 
@@ -82,7 +85,7 @@ class Probed:
         words = {"words": self.words, "reference.substitutions": 9, "resynthesis.substitutions": 31}
         return ApplicationAggregate(
             probe=self.probe, figure=self.figure, dataset=self.dataset, slice=self.slice, left_out=self.left_out,
-            n=CLIPS - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
+            n=self.clips - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
             resynthesis=value, loss=loss, totals=words if self.probe == "asr" else {},
         )  # fmt: skip
 
@@ -105,6 +108,7 @@ def make_submission(
     samples: Sequence[Mapping[str, Any]] = (),
     file_sha256: str | None = None,
     applications: Sequence[Probed] = (),
+    condition: Condition | None = None,
 ) -> str:
     """Store the next version of ``codec`` with complete results; return the id.
 
@@ -126,11 +130,14 @@ def make_submission(
     parts = [entry for entry in results if entry.dataset]
     keys = sorted({key for entry in results for key in entry.metrics})
     document = _document(made_card, datasets, keys, submitter, samples, applications)
+    if condition is not None:
+        document["condition"] = condition.model_dump(mode="json")
     identity = "".join(secrets.choice("abcdefghijkmnpqrstuvwxyz23456789") for _ in range(10))
     session.add(
         Submission(
             id=identity, codec=row, version=version + 1,
             file_sha256=file_sha256 or hashlib.sha256(identity.encode()).hexdigest(), file_size=123_456,
+            condition="" if condition is None else condition.label,
             status=status, account=account, submitter=submitter, contact=None, received=received or now(),
             created="2025-01-02T03:04:05+00:00", card=made_card.model_dump(mode="json"), document=document,
             metrics={key: METRICS[key].version for key in keys},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -51,6 +52,20 @@ def test_values_stand_by_strength_with_the_clean_one_first() -> None:
     assert [line.condition for line in loss.lines] == ["clean", "loss:1", "loss:5", "loss:20"]
     assert [line.cells[0].text for line in loss.lines] == ["0.950", "0.890", "0.850", "0.700"]
     assert loss.charts[0].lines[0].marks[1].title == "opus_12k, 1: 0.890 [0.840, 0.940]"
+
+
+def test_odd_strengths_leave_room_for_the_usual_ones() -> None:
+    """However many one sender has: what fits is drawn, the usual first, then those of most; the table has all."""
+    rows = [row("odd", 0.8, info(10 + share / 7)) for share in (*range(1, 30), 40.6)]
+    rows += [row("opus_12k", 0.7, replace(info(share), usual=True)) for share in (1, 5, 20)]
+    rows += [row(codec, 0.6, info(33.3)) for codec in ("opus_12k", "gsm")]
+    (part,) = condition_parts([], rows, family_styles(["odd", "opus", "gsm"]))
+    columns = [text for _, text in part.charts[0].columns]
+    assert columns == ["clean", "1", "5", "11", "12", "13", "20", "33.3"]
+    assert part.note == "what is done; 27 unusual strengths in the numbers alone"
+    assert len(part.lines) == 35
+    (alone,) = condition_parts([], [row("odd", 0.8, info(10.1234567))], family_styles(["odd"]))
+    assert [text for _, text in alone.charts[0].columns] == ["clean", "10.1235"]
 
 
 def test_a_codec_that_was_not_run_under_a_condition_is_not_drawn_there() -> None:

@@ -114,6 +114,15 @@ def test_a_line_has_the_bitrates_of_all_its_datasets() -> None:
     assert line[1].text == "continuous: no bit rate"
 
 
+def test_who_was_asked_about_fewer_clips_says_so() -> None:
+    """Beside the figure, of how many that others have."""
+    rows = rows_of_result(make_record([reading(SOUND, (80.0,), LYRA)]), "")
+    few = [replace(row, title="chosen", n=3, failed=0) for row in rows]
+    lines = {line[0].text: line[-1].warning for line in xares_table([*rows, *few]).lines}
+    assert lines["chosen"] == f"3 of {rows[0].n + rows[0].failed} clips"
+    assert "clips" not in lines[rows[0].title]
+
+
 def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
     """The chart has an axis, and nothing at a bitrate; without rows it says so."""
     mel = [row for row in rows_of_result(make_records()[1], "") if row.figure == LANGUAGE]

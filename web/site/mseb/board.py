@@ -99,4 +99,4 @@ def _cell(row: ApplicationRow | None, column: TaskColumn) -> TextCell:
     value = numbers.resynthesis
     ends = interval(value.low, value.high, quantity.decimals)
     loss = f"loss\u00a0{signed(numbers.loss, quantity, ends=False)}"
-    return TextCell(quantity.write(value.value), f"{ends} {loss}", None, warning(row))
+    return TextCell(quantity.write(value.value), f"{ends} {loss}", None, warning(row, column.rows))

@@ -17,6 +17,8 @@ GROUP, CONTENTS = "tokens", "contents"
 ENTROPY_KBPS = "tokens_entropy_kbps"
 Tokens = tuple[CodecResult, Mapping[str, ApplicationRow]]
 """A codec with its figures of tokens on one dataset, by key."""
+Columns = Mapping[str, Sequence[ApplicationRow]]
+"""The rows of each figure, of all codecs."""
 
 
 def is_of_tokens(row: ApplicationRow) -> bool:
@@ -45,7 +47,8 @@ def tokens_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
         TextCell("Codec"), TextCell("Tokens/s"), TextCell("kbps", "measured, nominal below"),
         TextCell("Entropy-coded kbps"), *(TextCell(_short(key), _direction(key)) for key in shown),
     )  # fmt: skip
-    lines = [_line(result, rows, shown) for result, rows in sorted(codecs, key=_order)]
+    beside = _columns(codecs)
+    lines = [_line(result, rows, shown, beside) for result, rows in sorted(codecs, key=_order)]
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, tuple(lines))
 
 
@@ -53,8 +56,9 @@ def contents_table(dataset: str, codecs: Sequence[Tokens]) -> TextTable:
     """Make the table of what tokens carry, a line for each figure, since there are more of them than codecs."""
     carrying = [codec for codec in sorted(codecs, key=_order) if columns([codec], CONTENTS)]
     heads = (TextCell("Figure"), *(_name(result) for result, _ in carrying))
+    beside = _columns(carrying)
     lines = tuple(
-        (TextCell(_short(key), _direction(key)), *(_cell(rows.get(key), key) for _, rows in carrying))
+        (TextCell(_short(key), _direction(key)), *(_cell(rows.get(key), key, beside) for _, rows in carrying))
         for key in columns(carrying, CONTENTS)
     )
     return TextTable(f"On {dataset}; in brackets 95 % intervals by clusters of clips", heads, lines)
@@ -78,21 +82,31 @@ def _direction(key: str) -> str:
     return "higher is better" if quantity_of(key).higher_is_better else "lower is better"
 
 
-def _line(result: CodecResult, rows: Mapping[str, ApplicationRow], keys: Sequence[str]) -> tuple[TextCell, ...]:
+def _columns(codecs: Sequence[Tokens]) -> Columns:
+    found: dict[str, list[ApplicationRow]] = {}
+    for _, rows in codecs:
+        for key, row in rows.items():
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def _line(
+    result: CodecResult, rows: Mapping[str, ApplicationRow], keys: Sequence[str], beside: Columns
+) -> tuple[TextCell, ...]:
     tokens = result.summary.tokens_per_second
     nominal = "" if result.nominal_kbps is None else f"{kbps(result.nominal_kbps)} nominal"
     return (
         _name(result),
         TextCell(MISSING if tokens is None else number(tokens, 1)),
         TextCell(MISSING if isnan(result.kbps) else kbps(result.kbps), nominal),
-        _cell(rows.get(ENTROPY_KBPS), ENTROPY_KBPS),
-        *(_cell(rows.get(key), key) for key in keys),
+        _cell(rows.get(ENTROPY_KBPS), ENTROPY_KBPS, beside),
+        *(_cell(rows.get(key), key, beside) for key in keys),
     )
 
 
-def _cell(row: ApplicationRow | None, key: str) -> TextCell:
+def _cell(row: ApplicationRow | None, key: str, beside: Columns) -> TextCell:
     if row is None or row.numbers.resynthesis.value is None:
         return TextCell(MISSING, "not measured")
     found, quantity = row.numbers.resynthesis, quantity_of(key)
-    told = warning(row)
+    told = warning(row, beside[key])
     return TextCell(quantity.write(found.value), interval(found.low, found.high, quantity.decimals), None, told)

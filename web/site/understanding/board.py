@@ -104,7 +104,7 @@ def _cell(row: ApplicationRow | None, column: UnderstandingColumn) -> TextCell:
         for word, end in (("agreement", AGREEMENT), ("unread", UNREAD))
         if (of := beside(row, column.everything, end)) is not None and of.numbers.resynthesis.value is not None
     ]
-    told += filter(None, [warning(row)])
+    told += filter(None, [warning(row, column.rows)])
     ends = interval(numbers.resynthesis.low, numbers.resynthesis.high, quantity.decimals)
     loss = f"loss\u00a0{signed(numbers.loss, quantity, ends=False)}"
     return TextCell(quantity.write(numbers.resynthesis.value), f"{ends} {loss}", None, ", ".join(told))
