@@ -74,7 +74,7 @@ def serving(app: FastAPI, *, small: bool = False) -> Iterator[tuple[str, int]]:
         try:
             yield listening.getsockname()
         finally:
-            server.should_exit = True
+            server.should_exit = server.force_exit = True
             thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
