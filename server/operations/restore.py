@@ -136,7 +136,7 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
 @contextmanager
 def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
     """Unpack and verify everything in a folder on the target's file system, so that files can be renamed into place."""
-    for left in storage.glob(f"{_STAGED}*"):  # by one that was killed: a copy of every file
+    for left in storage.glob(_STAGED + "[0-9a-f]" * 8):  # by one that was killed: a copy of every file
         shutil.rmtree(left, ignore_errors=True)
     staged = storage / f"{_STAGED}{secrets.token_hex(4)}"
     try:

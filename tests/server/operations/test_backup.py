@@ -227,7 +227,7 @@ class TestRestore:
     ) -> None:
         """A disk that refuses a file leaves rows and files as they were, and what one left that was killed goes."""
         before = _state(used)
-        (used.storage / "restore-killed" / "submissions").mkdir(parents=True)
+        (used.storage / "restore-00c0dec0" / "submissions").mkdir(parents=True)
         monkeypatch.setattr("codec_superb.server.storage.vault._sync", _refuse)
         with pytest.raises(OSError, match="no more"):
             restore_backup(used, backup, replace=True)
