@@ -48,12 +48,32 @@ class TimedProtocol(H11Protocol):
         if self.conn.their_state is not h11.IDLE:
             self._forget()
         elif self._head_limit is None:
-            self._head_limit = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+            self._head_limit = self.loop.call_later(HEAD_SECONDS, self._end_without_head)
+
+    def _end_without_head(self) -> None:
+        self.transport.close()
+        self._wait_for_rest()
 
     def _forget(self) -> None:
         if self._head_limit is not None:
             self._head_limit.cancel()
             self._head_limit = None
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, or end."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._wait_for_rest()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End a connection without a further request."""
+        super().timeout_keep_alive_handler()
+        self._wait_for_rest()
+
+    def _wait_for_rest(self) -> None:
+        """Limit the wait for a client that is owed too little to have writing pause, whose connection is to end."""
+        if self._reading_limit is None and self.transport.get_write_buffer_size():
+            self._wait()
 
     def pause_writing(self) -> None:
         """Wait for the client, which has more before it than it takes."""

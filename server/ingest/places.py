@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from fastapi import FastAPI
 
 from codec_superb.server.errors import TooManyRequests, Unavailable
+from codec_superb.server.people.rate_counters import site_of
 
 IN_ALL = 64
 """Uploads that one process receives at the same time."""
@@ -16,6 +17,8 @@ WITHOUT_TOKEN = 32
 """Of these, the ones whose sender is not known by a token: however many addresses ask, a token finds a place."""
 EACH = 8
 """Of these, the ones of a token, or of an address without one."""
+OF_SITE = 16
+"""Of these, the ones of an IPv6 site, which has many addresses."""
 _SOON = {"Retry-After": "10"}
 
 
@@ -23,7 +26,7 @@ class Places:
     """Who receives what in this process; used by the event loop alone."""
 
     def __init__(self) -> None:
-        self._held: Counter[str] = Counter()
+        self._held, self._of_sites = Counter[str](), Counter[str]()
         self._without_token = 0
 
     @property
@@ -45,16 +48,19 @@ class Places:
 
     def enter(self, place: Place) -> None:
         """Count a place."""
-        if self._held[place.who] >= EACH:
+        site = site_of(place.who)
+        if self._held[place.who] >= EACH or self._of_sites[site] >= OF_SITE:
             raise TooManyRequests(f"expected at most {EACH} uploads at once from one sender; try again", headers=_SOON)
         if self.taken >= IN_ALL or (not place.known and self._without_token >= WITHOUT_TOKEN):
             raise Unavailable(f"expected fewer than {IN_ALL} uploads at once; try again", headers=_SOON)
         self._held[place.who] += 1
+        self._of_sites[site] += 1
         self._without_token += not place.known
 
     def leave(self, place: Place) -> None:
         """Count it no more."""
         self._held -= Counter([place.who])  # and forget who has none
+        self._of_sites -= Counter([site_of(place.who)])
         self._without_token -= not place.known
 
 

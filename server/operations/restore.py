@@ -49,6 +49,8 @@ from codec_superb.server.storage.vault import vault_of
 
 PREPARED = TRANSIENT | {AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__}
 """Tables that have rows in a newly started service."""
+_STAGED = "restore-"
+"""Beginning of the names of folders in which backups are unpacked."""
 
 
 def verify_backup(path: Path) -> BackupManifest:
@@ -134,7 +136,9 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
 @contextmanager
 def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
     """Unpack and verify everything in a folder on the target's file system, so that files can be renamed into place."""
-    staged = storage / f"restore-{secrets.token_hex(4)}"
+    for left in storage.glob(_STAGED + "[0-9a-f]" * 8):  # by one that was killed: a copy of every file
+        shutil.rmtree(left, ignore_errors=True)
+    staged = storage / f"{_STAGED}{secrets.token_hex(4)}"
     try:
         for name in backup.manifest.parts:
             # the files are on the disk before rows name them

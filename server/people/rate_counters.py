@@ -116,9 +116,16 @@ def address_of(request: Request) -> str:
 def _counted_as(who: str) -> Iterator[tuple[str, int]]:
     """Yield what somebody is counted as, and how many times the limit of one client that has: an IPv6 site too."""
     yield who, 1
-    if client := _IPV6_CLIENT.search(who):
-        site = ipaddress.IPv6Network(client[0]).supernet(new_prefix=_NETWORK_OF_A_SITE)
-        yield who.replace(client[0], str(site)), CLIENTS_OF_A_SITE
+    if (site := site_of(who)) != who:
+        yield site, CLIENTS_OF_A_SITE
+
+
+def site_of(who: str) -> str:
+    """Return the counter key of the site of an IPv6 client, or ``who`` itself."""
+    client = _IPV6_CLIENT.search(who)
+    if client is None:
+        return who
+    return who.replace(client[0], str(ipaddress.IPv6Network(client[0]).supernet(new_prefix=_NETWORK_OF_A_SITE)))
 
 
 def _refusal(request: Request, item: RateLimitItem, kind: Kind, who: str) -> TooManyRequests:

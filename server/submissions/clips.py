@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import attrgetter
@@ -64,7 +64,7 @@ def begun(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     return chain(list(islice(tables, 1)), tables)
 
 
-def as_json(tables: Iterable[pa.Table], head: Mapping[str, Any]) -> Iterator[bytes]:
+def as_json(tables: Iterable[pa.Table], head: Mapping[str, Any]) -> Generator[bytes]:
     """Write ``head`` and, as ``clips``, rows as objects with one entry a column; None where a row has no value."""
     yield f'{_dumps(dict(head))[:-1]},"clips":['.encode()
     pieces = (table.slice(at, AT_ONCE) for table in tables for at in range(0, table.num_rows, AT_ONCE))
@@ -78,7 +78,7 @@ def _dumps(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def as_csv(tables: Iterable[pa.Table]) -> Iterator[bytes]:
+def as_csv(tables: Iterable[pa.Table]) -> Generator[bytes]:
     """Write the rows of tables with the same columns as CSV with a header.
 
     A text that begins like a formula gets an apostrophe in front, because spreadsheets would compute it.

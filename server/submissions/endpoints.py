@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from tempfile import TemporaryFile
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import FileResponse, Response, StreamingResponse
+from fastapi.responses import FileResponse, Response
 
 from codec_superb.pipeline.submission.parts.reading import MOST_ROWS
 from codec_superb.pipeline.submission.schema import MOST_PARTS
@@ -22,7 +22,7 @@ from codec_superb.server.storage.block_parts import row_groups
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
-from codec_superb.server.submissions.streams import Streamed
+from codec_superb.server.submissions.streams import Stream, Streamed
 
 router = APIRouter(tags=["submissions"])
 
@@ -118,8 +118,8 @@ async def clip_rows(
             found, tables = await run_sync(_rows, request, identity, dataset)
         name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if found.custom else ''}"
         if format == "csv":
-            headers = _attachment(f"{name}.csv")
-            return StreamingResponse(clips.as_csv(tables), media_type="text/csv; charset=utf-8", headers=headers)
+            rows = clips.as_csv(tables)
+            return Stream(rows, rows, "text/csv; charset=utf-8", _attachment(f"{name}.csv"))
         return await run_sync(_parquet, request, tables, _attachment(f"{name}.parquet"))
 
 
@@ -134,7 +134,8 @@ def _rows(
 def _page(request: Request, identity: str, dataset: str | None, offset: int, limit: int) -> Response:
     found, tables = _rows(request, identity, dataset, offset, limit)
     body: dict[str, Any] = {"submission": identity, "custom": found.custom, "total": found.total, "offset": offset}
-    return StreamingResponse(clips.as_json(tables, body), media_type="application/json")
+    rows = clips.as_json(tables, body)
+    return Stream(rows, rows, "application/json", {})
 
 
 def _parquet(request: Request, tables: Iterator[pa.Table], headers: dict[str, str]) -> Response:
@@ -151,13 +152,8 @@ def _parquet(request: Request, tables: Iterator[pa.Table], headers: dict[str, st
         ) from error
     headers["Content-Length"] = str(file.tell())
     file.seek(0)
-    return StreamingResponse(_pieces(file), media_type="application/vnd.apache.parquet", headers=headers)
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_PIECE):
-            yield piece
+    pieces = iter(lambda: file.read(_PIECE), b"")
+    return Stream(pieces, file, "application/vnd.apache.parquet", headers)
 
 
 @router.get("/api/v1/submissions/{old}/diff/{new}")

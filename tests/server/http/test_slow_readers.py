@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import repeat
+from tempfile import TemporaryFile
 
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from support.timing import PATIENCE_S, wait_for
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb.server.http import slow_clients
 from codec_superb.server.http.error_pages import handle_errors
@@ -19,6 +23,10 @@ from codec_superb.server.submissions import streams
 
 PIECES = 400
 """Of 64 kB: more than the buffers of both sides hold."""
+SHORT = 50_000
+"""Bytes of an answer that the server writes at once."""
+SMALL = 4096
+"""Bytes of the kernel's buffers of a connection that are asked for: a short answer is more."""
 
 
 def endless() -> FastAPI:
@@ -34,30 +42,54 @@ def endless() -> FastAPI:
     async def stream(_place: streams.Streamed) -> StreamingResponse:
         return StreamingResponse(pieces())
 
+    @app.get("/file")
+    async def file(_place: streams.Streamed) -> streams.Stream:
+        source = TemporaryFile()  # noqa: SIM115 -- closed by what sends it
+        app.state.sources.append(source)
+        return streams.Stream(repeat(bytes(1 << 16), PIECES), source, "application/octet-stream", {})
+
+    @app.get("/short")
+    async def short() -> Response:
+        return Response(bytes(SHORT))
+
+    app.state.sources = []
     return app
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[tuple[str, int]]:
-    """Serve from a thread as the service does; yield the address."""
-    config = uvicorn.Config(app, http=slow_clients.TimedProtocol, lifespan="off", log_config=None, ws="none")
+def serving(app: FastAPI, *, small: bool = False) -> Iterator[tuple[str, int]]:
+    """Serve from a thread as the service does, behind a proxy; yield the address."""
+    behind = ProxyHeadersMiddleware(app, "127.0.0.1")
+    config = uvicorn.Config(
+        behind, http=slow_clients.TimedProtocol, lifespan="off", log_config=None, ws="none", proxy_headers=False,
+        timeout_keep_alive=1,
+    )  # fmt: skip
     server = uvicorn.Server(config)
+    app.state.connections = server.server_state.connections
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        if small:  # connections have its sizes
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             yield listening.getsockname()
         finally:
-            server.should_exit = True
+            server.should_exit = server.force_exit = True
             thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 
 @contextmanager
-def reader(address: tuple[str, int]) -> Iterator[socket.socket]:
+def reader(
+    address: tuple[str, int], path: str = "/", of: str = "192.0.2.1", connection: str = "close"
+) -> Iterator[socket.socket]:
     """Ask, and read the status alone."""
-    with socket.create_connection(address, PATIENCE_S) as client:
-        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    with socket.socket() as client:
+        client.settimeout(PATIENCE_S)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+        client.connect(address)
+        head = f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\nX-Forwarded-For: {of}\r\n\r\n"
+        client.sendall(head.encode())
         yield client
 
 
@@ -90,3 +122,44 @@ def test_readers_that_stop_are_dropped_and_their_places_free(monkeypatch: pytest
         with reader(address) as client:
             assert client.recv(12) == b"HTTP/1.1 200"
             assert rest(client) > PIECES << 16
+
+
+def test_a_site_with_many_networks_leaves_places_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The networks of one home line have some of the places together, and an address elsewhere finds one."""
+    monkeypatch.setattr(streams, "PATIENCE_S", 0.2)
+    with serving(endless()) as address, ExitStack() as stack:
+        networks = [f"2001:db8:0:{number:x}::1" for number in range(streams.IN_ALL // streams.EACH)]
+        told = [
+            stack.enter_context(reader(address, of=of)).recv(12) for of in networks for _ in range(streams.EACH)
+        ]  # fmt: skip
+        assert told.count(b"HTTP/1.1 200") == streams.OF_SITE
+        with reader(address, of="2001:db8:1::1") as client:
+            assert client.recv(12) == b"HTTP/1.1 200"
+
+
+def test_what_is_streamed_is_closed_when_its_client_has_gone() -> None:
+    """A file is closed at once, not by a collection, whether its client read of it or not."""
+    app = endless()
+    gc.disable()
+    try:
+        with serving(app) as address:
+            for read in (0, 12):
+                with reader(address, "/file") as client:
+                    client.recv(read)
+            wait_for(
+                lambda: len(app.state.sources) == 2 and all(source.closed for source in app.state.sources),
+                "expected the files of clients that have gone to be closed",
+            )
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("connection", ["close", "keep-alive"])
+def test_who_leaves_the_rest_of_an_answer_is_dropped(monkeypatch: pytest.MonkeyPatch, connection: str) -> None:
+    """Also where the rest is too short to have writing pause, which would keep its connection for good."""
+    monkeypatch.setattr(slow_clients, "READING_SECONDS", 0.5)
+    app = endless()
+    with serving(app, small=True) as address, reader(address, "/short", connection=connection) as client:
+        assert client.recv(12) == b"HTTP/1.1 200"
+        wait_for(lambda: not app.state.connections, "expected a client that reads no more to be dropped")
+        assert rest(client) < SHORT - 12

@@ -22,7 +22,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import TooManyRequests, Unavailable
 from codec_superb.server.ingest import checker, receive
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.places import EACH, IN_ALL, WITHOUT_TOKEN, Places
+from codec_superb.server.ingest.places import EACH, IN_ALL, OF_SITE, WITHOUT_TOKEN, Places
 from codec_superb.server.people import rate_counters
 from codec_superb.server.settings import Settings
 
@@ -97,6 +97,18 @@ class TestPlaces:
             with pytest.raises(Unavailable), places.hold("token of another", known=True):
                 pass
         assert places.taken == 0
+
+    def test_a_site_has_a_part_of_the_places_without_a_token(self) -> None:
+        """However many networks of one home line send, a stranger elsewhere finds a place."""
+        places = Places()
+        with ExitStack() as stack:
+            for number in range(OF_SITE):
+                stack.enter_context(places.hold(f"address 2001:db8:0:{number:x}::/64", known=False))
+            with pytest.raises(TooManyRequests), places.hold("address 2001:db8:0:ff::/64", known=False):
+                pass
+            stack.enter_context(places.hold("address 2001:db8:1::/64", known=False))
+        with places.hold("address 2001:db8:0:ff::/64", known=False):
+            assert places.taken == 1
 
     def test_a_place_moves_to_the_token_of_its_form(self) -> None:
         """The address has it no longer; a token that has enough leaves it where it was, until the form is refused."""

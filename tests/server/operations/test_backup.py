@@ -228,8 +228,9 @@ class TestRestore:
     def test_nothing_changes_when_it_fails_late(
         self, backup: Path, used: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A disk that refuses a file leaves rows and files as they were."""
+        """A disk that refuses a file leaves rows and files as they were, and what one left that was killed goes."""
         before = _state(used)
+        (used.storage / "restore-00c0dec0" / "submissions").mkdir(parents=True)
         monkeypatch.setattr("codec_superb.server.storage.vault._sync", _refuse)
         with pytest.raises(OSError, match="no more"):
             restore_backup(used, backup, replace=True)
