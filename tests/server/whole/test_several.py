@@ -254,7 +254,7 @@ def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> 
 def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its sender waits as long as parts may take, the same file once more for the same check; others are told in time.
 
-    Of three seconds a file, a look and fifty parts have seventeen; the wait ended after eight, five of them for a place.
+    Of three seconds a file, a look and fifty parts have seventeen; the wait ended after eight, five for a place.
     """
     monkeypatch.setattr(queue, "SLOT_TIMEOUT_S", 2.0)
     hasty = create_app(two.settings.model_copy(update={"check_workers": 0, "check_seconds": 3.0}))
