@@ -60,7 +60,6 @@ def expected(commit: str, gain: str) -> Weights:
     return Weights(source="somebody/gain", revision=commit, sha256=hashlib.sha256(listed.encode()).hexdigest())
 
 
-@pytest.mark.sample(1, among="published weights change")
 def test_the_run_tells_commit_and_hash_of_what_was_opened(tmp_path: Path, clips: Path) -> None:
     """Resuming with the same weights is as ever; nothing of this machine's folders is told."""
     for limit in (1, 2, 2):
