@@ -14,11 +14,13 @@ from collections.abc import Sequence
 import av
 import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.native_rate import NativeRateCodec
 from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Encoded
 
 QUALITIES = range(11)
 BLOCK = 1 << 16
@@ -46,6 +48,13 @@ class Vorbis(NativeRateCodec):
             setup, _ = self._coded_packets(np.zeros((1, 1), dtype=np.float32), own)
             self._delays[own] = _half_a_short_block(setup)
         return self._delays[own]
+
+    def packet_times(self, encoded: Encoded) -> NDArray[np.float64]:  # noqa: ARG002 - none has packets that fit
+        """Refuse: blocks are short or long (Vorbis I, section 4.3.1), so what is silent has no known length."""
+        raise RefusedSetting(
+            f"{self.card.name}: Vorbis has packets of two lengths, each joined to the next; expected a codec whose "
+            "packets are all as long, such as opus_64k, to lose some"
+        )
 
     def _coded_packets(self, audio: Audio, rate: int) -> tuple[bytes, Sequence[bytes]]:
         file = io.BytesIO()
