@@ -179,7 +179,7 @@ def receipt_of_file(
 
 
 def put_back(settings: Settings, upload: Received) -> None:
-    """Put the file of a stored submission back where it is missing, in a store where it is another: it has come again, and its hash is the same."""
+    """Put a stored submission's file, which has come again with the same hash, back where it is missing, or another."""
     vault = vault_of(settings)
     # Unavailable: of a store that is away; the receipt is true all the same
     with suppress(Unavailable), hold_off_cleaning(settings):

@@ -78,7 +78,7 @@ def check_url(url: str) -> str:
 
 
 def make_storage(settings: Settings) -> None:
-    """Create the folders and test that they, and the file of the lock, can be used. Raises OperationError where they are not."""
+    """Create the folders and test that they and the lock can be used. Raises OperationError where they cannot."""
     try:
         for folder in (settings.storage, settings.files, settings.incoming):
             place = folder
@@ -89,7 +89,7 @@ def make_storage(settings: Settings) -> None:
         if place.exists():
             place.open("a+").close()
     except OSError as error:
-        what = "folder" if place.is_dir() else "file"
+        what = "file" if place.name == LOCK else "folder"
         raise OperationError(
             f"cannot write the storage {what} {place}: {error.strerror or error}; "
             "give it to the user of the service, or name another folder with --storage"

@@ -100,8 +100,8 @@ def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> 
     """Restore database and storage to their state at the time of the backup; the kind of database may differ.
 
     ``replace`` allows the removal of existing data. Raises OperationError, leaving everything unchanged, where the
-    backup is damaged or of a newer program, or the target is not empty; where the database is lost at the commit, it says
-    that nobody knows.
+    backup is damaged or of a newer program, or the target is not empty; where the database is lost at
+    the commit and does not say what became of it, the files stay.
     """
     check_url(settings.database_url)
     with open_backup(path) as backup:

@@ -258,7 +258,7 @@ class TestRestore:
                 restore_backup(other, backup)
             else:
                 patch.setattr("codec_superb.server.operations.restore._asked", _lost)
-                with pytest.raises(OperationError, match="not known.*restore again with --replace"):
+                with pytest.raises(OperationError, match=r"not known.*restore again with --replace"):
                     restore_backup(other, backup)
         assert len(calls) == 1
         assert _state(other) == _state(filled)
