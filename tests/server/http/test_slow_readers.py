@@ -156,7 +156,7 @@ def test_what_is_streamed_is_closed_when_its_client_has_gone() -> None:
 
 
 def test_a_body_in_pieces_of_a_few_bytes_is_refused(logged: Logged) -> None:
-    """Each costs the loop that serves everybody: a connection ends, before or behind its answer, without a traceback."""
+    """Each costs the loop that serves everybody: the connection ends, also behind its answer, without a traceback."""
     many = b"1\r\nx\r\n" * (slow_clients.FEW + 100)
     fair = b"%x\r\n%s\r\n" % (slow_clients.SMALLEST, b"x" * slow_clients.SMALLEST) * (slow_clients.FEW + 100)
     head = b"GET /short HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n"
