@@ -100,6 +100,10 @@ class FileMissing(Unavailable):
         self.sha256 = sha256
 
 
+class FileChanged(Unavailable):
+    """The object of a file in a store is not what was put there, or came otherwise."""
+
+
 class InternalError(ServerError):
     """A fault of this program. The log has its traceback; the answer has only the number of the request."""
 

@@ -15,9 +15,34 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 HEAD_SECONDS = 20.0
 """Seconds from the connection, or from the first byte of a further request, to the end of the head."""
 
+HEAD_BYTES = 1 << 16
+"""Of a head that is not whole yet."""
+
 TAKEN, READING_SECONDS = 30_000, 30.0
 """Bytes that a client must take within so many seconds of being waited for, again and again, to the end of an answer:
 until then it holds a place, a file or a piece of the answer, and a connection."""
+
+
+FEW, SMALLEST = 256, 64
+"""Pieces of a body that may have any size, and bytes that further ones must have on average: each costs the loop that
+serves everybody as much as a page's bytes do."""
+
+
+class _Connection(h11.Connection):
+    """Refuses a body that comes in many pieces of a few bytes."""
+
+    _pieces = _bytes = 0
+
+    def next_event(self) -> Any:
+        """Return the next event. Raises h11.RemoteProtocolError also for such a body."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._pieces = self._bytes = 0
+        elif isinstance(event, h11.Data):
+            self._pieces, self._bytes = self._pieces + 1, self._bytes + len(event.data)
+            if self._pieces > FEW + self._bytes // SMALLEST:
+                raise h11.RemoteProtocolError("a body in pieces of a few bytes")
+        return event
 
 
 class TimedProtocol(H11Protocol):
@@ -25,8 +50,20 @@ class TimedProtocol(H11Protocol):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
+        self.conn = _Connection(h11.SERVER, HEAD_BYTES)
         self._head_limit: asyncio.TimerHandle | None = None
         self._reading_limit: asyncio.TimerHandle | None = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, or end where an answer has begun, behind which nothing else can be said."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+        if self.cycle is not None and not self.cycle.response_complete:  # its answer comes too late
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._wait_for_rest()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to count."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 from sqlalchemy import Select, Update, delete, func, or_, select, update
@@ -103,9 +102,10 @@ def opened(
     database: Database, settings: Settings, parts: Sequence[Part], caller: Identity
 ) -> Iterator[Sequence[BinaryIO]]:
     """Open the parts that a file names, see :func:`expect_here`."""
-    places = expect_here(database, settings, parts, caller)
+    expect_here(database, settings, parts, caller)
     with ExitStack() as files:
-        yield [files.enter_context(place.open("rb")) for place in places]
+        # each as soon as it is here: the copies of a store are few, and what is open stays
+        yield [files.enter_context(submission_path(settings, part.sha256).open("rb")) for part in parts]
 
 
 def check(
@@ -151,16 +151,15 @@ def _states(database: Database, upload: Received, *, public: bool) -> tuple[Mapp
     return states, (upload.sha256, public, frozenset((name, state) for name, (state, _) in states.items()))
 
 
-def expect_here(database: Database, settings: Settings, parts: Sequence[Part], caller: Identity) -> Sequence[Path]:
-    """Return where the parts lie that a file names: the account has staged them, or submissions have them.
+def expect_here(database: Database, settings: Settings, parts: Sequence[Part], caller: Identity) -> None:
+    """Expect the parts that a file names: the account has staged them, or submissions have them.
 
     Of submissions those of the account, and public ones. Raises Conflict, which names the others, where some are not
     here.
     """
     with database.transaction() as session:
         known = _known(session, parts, caller)
-    places = {sha256: submission_path(settings, sha256) for sha256 in known}
-    here = {sha256 for sha256, place in places.items() if place.exists()}
+    here = {sha256 for sha256 in known if submission_path(settings, sha256).exists()}
     if lacking := [number for number, part in enumerate(parts, start=1) if part.sha256 not in here]:
         with database.transaction(write=True) as session:  # so that who asks which parts wait sends them again
             session.execute(_of_these(caller, known - here).values(here=False))
@@ -169,7 +168,6 @@ def expect_here(database: Database, settings: Settings, parts: Sequence[Part], c
             f"expected the {len(parts)} parts of this submission before the file that describes them, part {named} is "
             "not here: codec-superb submit sends all files, PUT /api/v1/parts/SHA256 one"
         )
-    return [places[part.sha256] for part in parts]
 
 
 def name(session: Session, submission_id: str, parts: Sequence[Part], caller: Identity) -> None:

@@ -179,12 +179,14 @@ def receipt_of_file(
 
 
 def put_back(settings: Settings, upload: Received) -> None:
-    """Put the file of a stored submission back where it is missing: it has come again, and its hash is the same."""
+    """Put a stored submission's file, which has come again with the same hash, back where it is missing, or another."""
     vault = vault_of(settings)
     # Unavailable: of a store that is away; the receipt is true all the same
     with suppress(Unavailable), hold_off_cleaning(settings):
-        if not vault.has(upload.sha256):
+        there = vault.has(upload.sha256)
+        if not there or settings.vault is not None:  # what lies in a store is compared, and replaced
             vault.keep(upload.path, upload.sha256)
+        if not there:
             _LOG.warning("a submission's file was missing and came again", sha256=upload.sha256)
 
 

@@ -22,7 +22,7 @@ from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Base, Submission, SubmissionPart, now
 from codec_superb.server.database.processes import TRANSIENT
 from codec_superb.server.database.session import make_engine
-from codec_superb.server.errors import OperationError
+from codec_superb.server.errors import FileChanged, OperationError
 from codec_superb.server.operations.backup_file import (
     CHUNK,
     MANIFEST,
@@ -154,7 +154,7 @@ def _add_files(
     files: dict[str, int] = {}
     missing: dict[str, int] = {}
     for sha256, size, needed_by in wanted:
-        path = submission_path(settings, sha256)
+        path = _place(settings, sha256)
         if needed_by is None and not _is_whole(path, sha256, size):  # looked at first: a member cannot be taken back
             missing[sha256] = size
         elif _add_file(archive, path, sha256, size):
@@ -170,6 +170,14 @@ def _add_files(
             "the submissions, or reject those that wait: a backup leaves out what only withdrawn ones name"
         )
     return files, missing
+
+
+def _place(settings: Settings, sha256: str) -> Path:
+    """Return where a file is read; a path that does not exist where a store has another one."""
+    try:
+        return submission_path(settings, sha256)
+    except FileChanged:
+        return settings.files / f"{sha256}.zip"
 
 
 def _is_whole(path: Path, sha256: str, size: int) -> bool:

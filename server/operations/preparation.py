@@ -17,6 +17,7 @@ from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.private_files import PRIVATE_FOLDER, mend_modes
 from codec_superb.server.people.secret import secret_key
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault_layout import LOCK
 
 DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
 OUR_FAULTS = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
@@ -77,15 +78,21 @@ def check_url(url: str) -> str:
 
 
 def make_storage(settings: Settings) -> None:
-    """Create the folders and test that they are writable. Raises OperationError where they are not."""
+    """Create the folders and test that they and the lock can be used. Raises OperationError where they cannot."""
     try:
         for folder in (settings.storage, settings.files, settings.incoming):
+            place = folder
             folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=settings.storage).close()
+            tempfile.TemporaryFile(dir=folder).close()
+            next(folder.iterdir(), None)
+        place = settings.storage / LOCK
+        if place.exists():
+            place.open("a+").close()
     except OSError as error:
+        what = "file" if place.name == LOCK else "folder"
         raise OperationError(
-            f"cannot write the storage folder {settings.storage}: {error.strerror or error}; "
-            "name another with --storage"
+            f"cannot write the storage {what} {place}: {error.strerror or error}; "
+            "give it to the user of the service, or name another folder with --storage"
         ) from error
 
 

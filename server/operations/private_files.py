@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.people.secret import FILE
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault_layout import LOCK
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -25,7 +26,7 @@ def mend_modes(settings: Settings) -> list[Path]:
     folders = [settings.files, settings.incoming]
     if settings.files.is_dir() and not settings.storage.stat().st_mode & stat.S_ISVTX:
         folders.append(settings.storage)
-    files = [settings.storage / FILE, settings.storage / "files.lock"]
+    files = [settings.storage / FILE, settings.storage / LOCK]
     url = make_url(settings.database_url)
     if url.get_backend_name() == "sqlite" and url.database:
         files += [Path(url.database + end) for end in ("", "-wal", "-shm", ".lock")]

@@ -49,6 +49,8 @@ from codec_superb.server.storage.vault import vault_of
 
 PREPARED = TRANSIENT | {AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__}
 """Tables that have rows in a newly started service."""
+_RESTORING = 0x0C0DEC5C
+"""Key of PostgreSQL's advisory lock that the transaction of a restore holds to its end."""
 _STAGED = "restore-"
 """Beginning of the names of folders in which backups are unpacked."""
 
@@ -98,7 +100,8 @@ def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> 
     """Restore database and storage to their state at the time of the backup; the kind of database may differ.
 
     ``replace`` allows the removal of existing data. Raises OperationError, leaving everything unchanged, where the
-    backup is damaged or of a newer program, or the target is not empty.
+    backup is damaged or of a newer program, or the target is not empty; where the database is lost at
+    the commit and does not say what became of it, the files stay.
     """
     check_url(settings.database_url)
     with open_backup(path) as backup:
@@ -124,13 +127,40 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
             drawn = drawn_identity()
             connection.execute(insert(DatabaseIdentity).values(**drawn))
             with _files_in_place(staged, settings, list(manifest.files), owner=str(drawn["identity"])):
-                connection.commit()
+                _commit(connection, engine, str(drawn["identity"]), settings)
     except DBAPIError as error:
         raise unusable(settings, error) from error
     except CommandError as error:
         raise OperationError(f"cannot remove the existing schema: {error}; give an empty database") from error
     finally:
         engine.dispose()
+
+
+class _NotKnownError(OperationError):
+    """Nobody can say whether the database has committed."""
+
+
+def _commit(connection: Connection, engine: Engine, identity: str, settings: Settings) -> None:
+    """Commit; where the connection breaks meanwhile, the database knows whether it did."""
+    try:
+        connection.commit()
+    except DBAPIError as error:
+        try:
+            done = _asked(engine, identity)
+        except DBAPIError:
+            raise _NotKnownError(
+                f"{check_url(settings.database_url)} was lost in the last step, and whether it holds the backup is not "
+                "known; nothing was taken back: once it answers, restore again with --replace"
+            ) from error
+        if not done:
+            raise
+
+
+def _asked(engine: Engine, identity: str) -> bool:
+    """Ask the database whether it is the one that was restored, once the broken connection's transaction has ended."""
+    with _one_transaction(engine) as connection:
+        there = DatabaseIdentity.__tablename__ in inspect(connection).get_table_names()
+        return there and connection.scalar(select(DatabaseIdentity.identity)) == identity
 
 
 @contextmanager
@@ -166,6 +196,8 @@ def _one_transaction(engine: Engine) -> Iterator[Connection]:
         else:
             # a service that still runs holds locks: an error after 30 s instead of waiting for ever
             connection.execute(text("SET LOCAL lock_timeout = '30s'"))
+            # who asks what became of a broken connection's transaction waits for its end
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _RESTORING})
         yield connection
 
 
@@ -239,6 +271,8 @@ def _files_in_place(staged: Path, settings: Settings, wanted: Sequence[str], *, 
             vault.keep(staged / file_name(sha256), sha256)
         vault.bind(owner)
         yield
+    except _NotKnownError:  # files without rows do no harm, rows without files do
+        raise
     except BaseException:
         vault.bind(before)
         for sha256 in placed:

@@ -28,10 +28,10 @@ def secret_key(settings: Settings) -> str:
     file = settings.storage / FILE
     if not file.exists():
         make_secret(file)
-    key = file.read_text("ascii").strip()
-    if len(key) < _SHORTEST:
+    key = file.read_text("ascii", "replace").strip()
+    if len(key) < _SHORTEST or not key.isascii():
         raise ValueError(
-            f"{file}: expected a key of at least {_SHORTEST} characters; remove the file to make a new one"
+            f"{file}: expected a key of at least {_SHORTEST} ASCII characters; remove the file to make a new one"
         )
     return key
 

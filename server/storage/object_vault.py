@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.missing_package import not_installed
-from codec_superb.server.errors import OperationError, Unavailable
+from codec_superb.server.errors import FileChanged, OperationError, Unavailable
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.vault_layout import (
     ACCEPTED,
@@ -46,12 +46,17 @@ class ObjectVault:
         self._identity = ""
 
     def keep(self, path: Path, sha256: str) -> None:
-        """Put it, unless it is there, and keep a copy."""
+        """Put it, unless it is there and whole, and keep a copy."""
         from obstore.exceptions import AlreadyExistsError
 
-        with _answered(), suppress(AlreadyExistsError):
-            # one request, so that the condition holds for all of it
-            self._store.put(_key(sha256), path, mode="create", use_multipart=False)
+        with _answered():
+            try:
+                # one request, so that the condition holds for all of it
+                self._store.put(_key(sha256), path, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                if not self._is_whole(sha256):
+                    self._store.put(_key(sha256), path, use_multipart=False)
+                    _LOG.warning("an object was not the file that was put there, which came again: %s", sha256)
         copy = self._copies / f"{sha256}.zip"
         path.replace(copy)
         self._make_room(copy)  # a machine that only checks fetches nothing
@@ -183,7 +188,7 @@ class ObjectVault:
                     digest.update(piece)
                     file.write(piece)
             if sha256 != digest.hexdigest():
-                raise Unavailable(
+                raise FileChanged(
                     f"the object {key} in the store of submission files is not the file that was put there, by no "
                     "fault of its sender; send it again, or tell the maintainers"
                 )
@@ -191,6 +196,12 @@ class ObjectVault:
         finally:
             part.unlink(missing_ok=True)
         return True
+
+    def _is_whole(self, sha256: str) -> bool:
+        digest = hashlib.sha256()
+        for piece in self._store.get(_key(sha256)).stream():
+            digest.update(piece)
+        return digest.hexdigest() == sha256
 
     def _older(self, folder: str, seconds: float) -> Iterator[str]:
         before = time.time() - seconds

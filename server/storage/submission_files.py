@@ -28,7 +28,7 @@ from codec_superb.server.errors import FileMissing, Unavailable
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import NAME, is_own_vault
 from codec_superb.server.storage.vault import vault_of
-from codec_superb.server.storage.vault_layout import MARK, old_files
+from codec_superb.server.storage.vault_layout import LOCK, MARK, old_files
 
 ORPHAN_AGE_S = 600.0
 """Age in seconds from which a stored file without a submission counts as orphaned; those being recorded are newer."""
@@ -170,7 +170,7 @@ def _remove(path: Path) -> int:
 
 @contextmanager
 def _locked(settings: Settings, kind: int) -> Iterator[None]:
-    with (settings.storage / "files.lock").open("a+") as file:
+    with (settings.storage / LOCK).open("a+") as file:
         # open for both: NFS has no shared lock of a file that is only written
         fcntl.flock(file, kind)
         yield

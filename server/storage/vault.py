@@ -146,14 +146,15 @@ class FolderVault:
         try:
             if not file.exists():
                 make_secret(file)
-            return file.read_text("ascii").strip()[:64]
+            return file.read_text("ascii", "replace").strip()[:64]
         except OSError as error:
             raise _cannot_write(error) from error
 
     def owner(self) -> str:
         """Read a file."""
         try:
-            return self._owner.read_text("ascii").strip()[:64]
+            # of another program's or a damaged one no database has the name
+            return self._owner.read_text("ascii", "replace").strip()[:64]
         except FileNotFoundError:
             return ""
         except OSError as error:

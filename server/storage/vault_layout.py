@@ -17,6 +17,8 @@ IDENTITY = "files_id"
 """Name of the file or object that tells a folder or store from another."""
 OWNER = "database_id"
 """Name of the file or object that names the database of these files."""
+LOCK = "files.lock"
+"""Name of the file in the storage folder that is locked while files come or go."""
 _LOG = logging.getLogger(__name__)
 
 

@@ -262,6 +262,9 @@ class TestRefusals:
         (tmp_path / "file").touch()
         with pytest.raises(OperationError, match=r"cannot write the storage folder .*file/storage: Not a directory"):
             prepare(Settings(storage=tmp_path / "file" / "storage"))
+        (tmp_path / "files.lock").mkdir()
+        with pytest.raises(OperationError, match=r"cannot write the storage file .*files.lock: Is a directory"):
+            prepare(Settings(storage=tmp_path))
 
     def test_an_address_of_another_machine(self, tmp_path: Path) -> None:
         """A host that is not this machine's is refused before anything is made."""

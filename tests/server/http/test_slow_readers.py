@@ -14,6 +14,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import Response, StreamingResponse
+from support.logged import Logged
 from support.timing import PATIENCE_S, wait_for
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -152,6 +153,27 @@ def test_what_is_streamed_is_closed_when_its_client_has_gone() -> None:
             )
     finally:
         gc.enable()
+
+
+def test_a_body_in_pieces_of_a_few_bytes_is_refused(logged: Logged) -> None:
+    """Each costs the loop that serves everybody: the connection ends, also behind its answer, without a traceback."""
+    many = b"1\r\nx\r\n" * (slow_clients.FEW + 100)
+    fair = b"%x\r\n%s\r\n" % (slow_clients.SMALLEST, b"x" * slow_clients.SMALLEST) * (slow_clients.FEW + 100)
+    head = b"GET /short HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    app = endless()
+    with serving(app) as address:
+        for body in (many, b"zz\r\n"):
+            with socket.create_connection(address, PATIENCE_S) as client:
+                client.sendall(head + body)
+                assert client.recv(12) == b"HTTP/1.1 400"
+        for body, answers in ((many, 1), (fair, 2)):
+            with socket.create_connection(address, PATIENCE_S) as client:
+                client.sendall(head)
+                assert client.recv(12) == b"HTTP/1.1 200"
+                with suppress(ConnectionError):
+                    client.sendall(body + b"0\r\n\r\n" + head)
+                assert rest(client) // SHORT == answers
+    assert not [record for record in logged.records if record.exc_info]
 
 
 @pytest.mark.parametrize("connection", ["close", "keep-alive"])

@@ -9,10 +9,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, literal, select, text, update
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.exc import OperationalError
 from support.server.postgres import PostgresServer
 from support.server.rows import add_upload, all_rows, fill_tables
 
@@ -237,6 +240,29 @@ class TestRestore:
         assert _state(used) == before
         assert [path.name for path in used.storage.iterdir() if path.name.startswith("restore-")] == []
 
+    @pytest.mark.parametrize("known", [True, False])
+    def test_a_commit_whose_answer_is_lost(
+        self, filled: Settings, backup: Path, other: Settings, monkeypatch: pytest.MonkeyPatch, known: bool
+    ) -> None:
+        """The database is asked whether it did; where it does not answer, no file is taken from rows that may stand."""
+        commit, calls = DefaultDialect.do_commit, []
+
+        def lost(dialect: DefaultDialect, connection: Any) -> None:
+            commit(dialect, connection)
+            calls.append(connection)
+            raise dialect.dbapi.OperationalError("server closed the connection unexpectedly")  # type: ignore[union-attr]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DefaultDialect, "do_commit", lost)
+            if known:
+                restore_backup(other, backup)
+            else:
+                patch.setattr("codec_superb.server.operations.restore._asked", _lost)
+                with pytest.raises(OperationError, match=r"not known.*restore again with --replace"):
+                    restore_backup(other, backup)
+        assert len(calls) == 1
+        assert _state(other) == _state(filled)
+
     def test_an_older_schema_is_upgraded(
         self, filled: Settings, backup: Path, empty: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -320,6 +346,10 @@ def downgrade():
     with op.batch_alter_table("accounts") as batch:
         batch.drop_column("motto")
 '''
+
+
+def _lost(*_: object) -> bool:
+    raise OperationalError("SELECT", {}, Exception("away"))
 
 
 def _refuse(*_: object) -> None:

@@ -19,7 +19,7 @@ from support.server.postgres import PostgresServer
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import CheckJob, StagedPart, now
 from codec_superb.server.database.session import Database
-from codec_superb.server.errors import Unavailable
+from codec_superb.server.errors import OperationError, Unavailable
 from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
@@ -101,14 +101,18 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
 
 
 def test_parts_go_to_the_store_and_are_one_submission(settings: Settings, tmp_path: Path, s3: Any) -> None:
-    """One that was cut off is sent again to another machine; accepted parts are marked and stay, others go."""
+    """One that was cut off is sent again to another machine; accepted parts are marked and stay, others go.
+
+    The machine that checks keeps fewer copies than there are parts; an object that is another file stops a backup by
+    its name until the file comes again.
+    """
     from support.objects.s3 import Fault
 
     manifest, parts = in_parts(tmp_path / "run", "near_16k")
     _, others = in_parts(tmp_path / "other", "else_16k", seed=2)
     first, second, third = parts
     unwanted, forgotten, _ = others
-    far = settings.model_copy(update={"storage": tmp_path / "second"})
+    far = settings.model_copy(update={"storage": tmp_path / "second", "vault_copies": 1})
     whole = [*parts, sha256(manifest).hexdigest()]
     database = Database(settings.database_url)
     ann, bob = (bearer(token_of(database, name)) for name in ("ann", "bob"))
@@ -145,6 +149,15 @@ def test_parts_go_to_the_store_and_are_one_submission(settings: Settings, tmp_pa
             for number, part in enumerate(parts.values(), start=1):
                 assert client.get(f"{page}/parts/{number}").content == part.read_bytes()
         assert whole_submissions(database, far) == whole[-1:]
+        s3.put(f"{tmp_path.name}/submissions/{whole[-1]}.zip", b"another file")
+        for copy in far.files.iterdir():
+            copy.unlink()
+        with pytest.raises(OperationError, match=f"missing or changed .*{whole[-1]} of submission"):
+            make_backup(far, tmp_path / "backup.zip")
+        assert checks.post(UPLOADS, content=manifest, headers=ZIP | ann).status_code == 200
+        for copy in far.files.iterdir():
+            copy.unlink()
+        assert make_backup(far, tmp_path / "backup.zip").manifest.files.keys() == {*whole}
         # somebody else's copy of an accepted part goes, the part does not
         assert put(checks, first, bob) == 201
         assert checks.delete(f"{PARTS}/{first}", headers=bob).status_code == 204
