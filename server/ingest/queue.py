@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
-from sqlalchemy import ColumnElement, CursorResult, Delete, Update, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, CursorResult, Delete, Update, delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server import errors
@@ -235,22 +235,23 @@ class _Standing(NamedTuple):
     long: bool
     """Whether it is known to be in parts."""
     checked: bool
-    """Whether a living process has it."""
+    """Whether a living process has it, or has ended it since somebody looked."""
     seconds: float
     """For which to wait until one has."""
 
 
 def _standing(database: Database, settings: Settings, identity: str) -> _Standing:
-    checked = exists().where(RunningProcess.id == CheckJob.worker, ALIVE, CheckJob.state == "running")
+    has_it = exists().where(RunningProcess.id == CheckJob.worker, ALIVE, CheckJob.state == "running")
+    checked = or_(CheckJob.state == "done", has_it)
     with database.transaction() as session:
         found = session.execute(select(_is_long(CheckJob), checked).where(CheckJob.id == identity)).one_or_none()
-        long, has_it = (False, False) if found is None else found  # withdrawn by another request: the next look says so
+        long, taken = (False, False) if found is None else found  # withdrawn by another request: the next look says so
         ahead = (CheckJob.state != "done", _is_long(CheckJob) == long, CheckJob.id != identity)
         number = session.scalar(select(func.count()).select_from(CheckJob).where(*ahead)) or 0
         at_once = places(session, long=long)
     longest = longest_check(settings) if long else settings.check_seconds
     # one at least: what a process had that died is another's only when it was silent for a while
-    return _Standing(long, has_it, waiting_time(max(1, number), at_once, SLOT_TIMEOUT_S, longest))
+    return _Standing(long, taken, waiting_time(max(1, number), at_once, SLOT_TIMEOUT_S, longest))
 
 
 def _ended(database: Database, identity: str) -> CheckJob | None:

@@ -14,9 +14,8 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,7 +27,17 @@ from sqlalchemy import delete, func, make_url, select, text
 from starlette.testclient import TestClient
 from support.pipeline.stats import sha
 from support.server.board import make_submission
-from support.server.ingest import UPLOADS, ZIP, categories, drawn, register, token_of, whole_submissions
+from support.server.ingest import (
+    UPLOADS,
+    WRONG_TOKENS,
+    ZIP,
+    categories,
+    drawn,
+    register,
+    shared_place,
+    token_of,
+    whole_submissions,
+)
 from support.server.people import bearer, csrf_of
 from support.server.postgres import PostgresServer
 from support.server.serving import PROGRAM, served
@@ -39,13 +48,8 @@ from codec_superb.server.database.models import AuditEntry, CheckJob, RunningPro
 from codec_superb.server.database.session import Database
 from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
-from codec_superb.server.operations.heartbeat import Heartbeat
 from codec_superb.server.operations.restore import verify_backup
-from codec_superb.server.people.tokens import account_of
 from codec_superb.server.settings import Settings
-
-WRONG = 4
-"""Wrong tokens of one beginning that an address may send in an hour."""
 
 
 @dataclass(frozen=True)
@@ -67,22 +71,11 @@ class Site:
             return list(session.scalars(select(CheckJob).order_by(CheckJob.created)))
 
 
-@contextmanager
-def place(postgres: PostgresServer, storage: Path) -> Iterator[tuple[Database, Settings]]:
-    """Give a database that knows ``mini``, and settings."""
-    with postgres.database() as url:
-        settings = Settings(database=url, storage=storage, secret_key="x" * 40, logins_per_hour=WRONG)
-        database = Database(url)
-        register(database, "mini", categories())
-        yield database, settings
-        database.close()
-
-
 @pytest.fixture(scope="module")
 def two(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Run two applications."""
     with ExitStack() as stack:
-        database, settings = stack.enter_context(place(postgres, tmp_path_factory.mktemp("several")))
+        database, settings = stack.enter_context(shared_place(postgres, tmp_path_factory.mktemp("several")))
         first = stack.enter_context(TestClient(create_app(settings)))
         second = stack.enter_context(TestClient(create_app(settings.model_copy(update={"check_workers": 0}))))
         yield Site(first, second, database, settings)
@@ -112,8 +105,10 @@ def test_what_one_takes_the_other_shows(two: Site, tmp_path: Path) -> None:
 def test_limits_are_counted_together(two: Site) -> None:
     """Wrong tokens are, whichever process they are sent to; in the database stands no address and no token."""
     wrong = bearer("cs_wrongwrong-and-long")
-    ways = [two.first, two.second] * (WRONG // 2 + 1)
-    assert [client.get("/metrics-internal", headers=wrong).status_code for client in ways] == [401] * WRONG + [429] * 2
+    ways = [two.first, two.second] * (WRONG_TOKENS // 2 + 1)
+    assert [client.get("/metrics-internal", headers=wrong).status_code for client in ways] == [401] * WRONG_TOKENS + [
+        429
+    ] * 2
     waits = two.second.get("/metrics-internal", headers=wrong).headers["retry-after"]
     assert 3500 < int(waits) <= 3600
     with two.database.engine.begin() as connection:
@@ -282,27 +277,6 @@ def test_a_check_that_takes_long(two: Site, postgres: PostgresServer, monkeypatc
     assert answers[0].json()["id"] == answers[1].json()["id"]
 
 
-def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:
-    """What one process cannot store another does; where the one that is left has tried, the sender is told."""
-    with postgres.database() as url, closing(Database(url)) as database:
-        full, other = (RunningProcess(id=name, name=name, serves=False, checks=1, program="", schema="", key="")
-                       for name in ("full", "other"))  # fmt: skip
-        with database.transaction(write=True) as session:
-            session.add(full)
-            for name in "ab":
-                queue.enqueue(session, name, sender=name, account_id=None, sha256=sha(name))
-        with database.transaction(write=True) as session:
-            job = queue.claim(session, "full")
-            assert job is not None
-            assert not queue.pass_on(session, job)  # it is alone
-            session.add(other)
-            session.flush()
-            assert queue.pass_on(session, job)
-        with database.transaction(write=True) as session:
-            kept = [queue.claim(session, worker) for worker in ("full", "full", "other")]
-            assert [each and (each.id, each.attempts) for each in kept] == [("b", 1), None, ("a", 2)]
-
-
 def test_a_file_that_cannot_be_removed_ends_no_checker(two: Site) -> None:
     """Nor does a store that is away at that moment: the process would live, call itself ready, and check nothing."""
     with two.database.transaction(write=True) as session:
@@ -320,31 +294,6 @@ def test_a_file_that_cannot_be_removed_ends_no_checker(two: Site) -> None:
                 session.execute(delete(CheckJob).where(CheckJob.state == "queued"))
 
 
-def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:
-    """However many processes receive: one token finds room behind another's files, any token behind those without."""
-    with place(postgres, tmp_path) as (database, settings):
-        heartbeat = Heartbeat(settings, serves=False, checks=2)
-        heartbeat.start()
-        with database.transaction(write=True) as session:
-            ann = account_of(session, "ann").id
-
-            def fill(sender: str, account: int | None) -> int:
-                for number in count():
-                    if not queue.has_room(session, sender, known=account is not None):
-                        return number
-                    queue.enqueue(
-                        session, uuid4().hex, sender=sender, account_id=account, sha256=sha(f"{sender} {number}")
-                    )
-                    session.flush()
-                raise AssertionError
-
-            assert fill("ann", ann) == 16
-            assert sum(fill(f"address {each}", None) for each in range(4)) == 32
-            assert fill("another token", ann) == 16
-            assert fill("a third", ann) == 0
-        heartbeat.stop()
-
-
 @pytest.mark.slow
 def test_what_a_killed_process_checked_another_checks(postgres: PostgresServer, tmp_path: Path) -> None:
     """Killed in the middle of a check, its file is taken over by a process elsewhere, and the sender gets the receipt.
@@ -352,7 +301,7 @@ def test_what_a_killed_process_checked_another_checks(postgres: PostgresServer, 
     While nobody checks, the one that still serves says so and takes no upload.
     """
     with ExitStack() as stack:
-        database, settings = stack.enter_context(place(postgres, tmp_path / "storage"))
+        database, settings = stack.enter_context(shared_place(postgres, tmp_path / "storage"))
         where = ["--database", settings.database_url, "--storage", str(settings.storage)]
         patient = {"CODEC_SUPERB_SERVER_CHECK_SECONDS": "600"}  # of the clock, which a busy machine has little of
         none = patient | {"CODEC_SUPERB_SERVER_CHECK_WORKERS": "0"}

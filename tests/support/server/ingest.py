@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from starlette.testclient import TestClient
 from support.pipeline.stats import card, draw_rows, with_audio, write_run
 from support.pipeline.stats import sha as manifest_hash
 from support.server.databases import database_of_kind
+from support.server.postgres import PostgresServer
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import Condition
@@ -42,6 +43,8 @@ from codec_superb.server.storage.submission_files import submission_path
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"
 ZIP = {"content-type": "application/zip"}
+WRONG_TOKENS = 4
+"""Wrong tokens of one beginning that an address may send in an hour to a place of several processes."""
 Clips = Mapping[str, Category] | Mapping[str, KnownClip]
 
 
@@ -204,3 +207,12 @@ def running(settings: Settings) -> Iterator[Service]:
             yield Service(client, database, settings)
         finally:
             database.close()
+
+
+@contextmanager
+def shared_place(postgres: PostgresServer, storage: Path) -> Iterator[tuple[Database, Settings]]:
+    """Give a database on PostgreSQL that knows ``mini``, and settings, for several processes."""
+    with postgres.database() as url, closing(Database(url)) as database:
+        settings = Settings(database=url, storage=storage, secret_key="x" * 40, logins_per_hour=WRONG_TOKENS)
+        register(database, "mini", categories())
+        yield database, settings

@@ -1,0 +1,92 @@
+"""The queue of checks on PostgreSQL: who takes what, and what its sender is told."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+import pytest
+from sqlalchemy import update
+from support.pipeline.stats import sha
+from support.server.ingest import shared_place
+from support.server.postgres import PostgresServer
+
+from codec_superb.server.database.models import CheckJob, RunningProcess
+from codec_superb.server.database.session import Database
+from codec_superb.server.ingest import queue
+from codec_superb.server.operations.heartbeat import Heartbeat
+from codec_superb.server.people.tokens import account_of
+
+
+def test_a_check_that_ends_between_two_looks(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sender, whose time is over at that moment, is told its end."""
+    monkeypatch.setattr(queue, "SLOT_TIMEOUT_S", 0.1)
+    with shared_place(postgres, tmp_path) as (database, settings):
+        with database.transaction(write=True) as session:
+            session.add(RunningProcess(id="w", name="w", serves=False, checks=1, program="", schema="", key=""))
+            queue.enqueue(session, "a", sender="a", account_id=None, sha256=sha("a"))
+            assert queue.claim(session, "w") is not None
+        over, look = time.monotonic() + 0.6, queue._ended
+
+        def ends_behind(database: Database, identity: str) -> CheckJob | None:
+            found = look(database, identity)
+            if time.monotonic() > over:
+                with database.transaction(write=True) as session:
+                    session.execute(update(CheckJob).values(state="done"))
+            return found
+
+        monkeypatch.setattr(queue, "_ended", ends_behind)
+        hasty = settings.model_copy(update={"check_seconds": 0.2})
+        assert anyio.run(queue.outcome, database, hasty, "a").state == "done"
+
+
+def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:
+    """What one process cannot store another does; where the one that is left has tried, the sender is told."""
+    with postgres.database() as url, closing(Database(url)) as database:
+        full, other = (RunningProcess(id=name, name=name, serves=False, checks=1, program="", schema="", key="")
+                       for name in ("full", "other"))  # fmt: skip
+        with database.transaction(write=True) as session:
+            session.add(full)
+            for name in "ab":
+                queue.enqueue(session, name, sender=name, account_id=None, sha256=sha(name))
+        with database.transaction(write=True) as session:
+            job = queue.claim(session, "full")
+            assert job is not None
+            assert not queue.pass_on(session, job)  # it is alone
+            session.add(other)
+            session.flush()
+            assert queue.pass_on(session, job)
+        with database.transaction(write=True) as session:
+            kept = [queue.claim(session, worker) for worker in ("full", "full", "other")]
+            assert [each and (each.id, each.attempts) for each in kept] == [("b", 1), None, ("a", 2)]
+
+
+def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:
+    """However many processes receive: one token finds room behind another's files, any token behind those without."""
+    with shared_place(postgres, tmp_path) as (database, settings):
+        heartbeat = Heartbeat(settings, serves=False, checks=2)
+        heartbeat.start()
+        with database.transaction(write=True) as session:
+            ann = account_of(session, "ann").id
+
+            def fill(sender: str, account: int | None) -> int:
+                for number in count():
+                    if not queue.has_room(session, sender, known=account is not None):
+                        return number
+                    queue.enqueue(
+                        session, uuid4().hex, sender=sender, account_id=account, sha256=sha(f"{sender} {number}")
+                    )
+                    session.flush()
+                raise AssertionError
+
+            assert fill("ann", ann) == 16
+            assert sum(fill(f"address {each}", None) for each in range(4)) == 32
+            assert fill("another token", ann) == 16
+            assert fill("a third", ann) == 0
+        heartbeat.stop()
