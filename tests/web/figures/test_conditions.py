@@ -57,7 +57,8 @@ def test_values_stand_by_strength_with_the_clean_one_first() -> None:
 def test_a_few_clips_are_no_whole_result_in_the_table() -> None:
     """A line that does not rest on all clips says on how many, beside whose it is."""
     few = row("odd", 0.9, info(5))
-    few = replace(few, result=replace(few.result, summary=replace(few.result.summary, complete=False, ok=3, clips=3)))
+    its = few.result.summary.model_copy(update={"complete": False, "ok": 3, "clips": 3})
+    few = replace(few, result=replace(few.result, summary=its))
     (part,) = condition_parts([], [replace(few, source="self-reported by eve"), row("opus_12k", 0.9, info(5))],
                               family_styles(["odd", "opus"]))  # fmt: skip
     assert [line.source for line in part.lines] == ["self-reported by eve, incomplete: 3 clips", ""]
