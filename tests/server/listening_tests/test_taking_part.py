@@ -253,7 +253,7 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
 
 
 def test_moderators_open_close_and_remove_tests_in_the_browser(client: TestClient, database: Database) -> None:
-    """Others are sent to the login or refused, forms of other sessions too; steps go forward; a title removes a test."""
+    """Others are sent to the login or refused, forms of other sessions too; steps go forward, a title removes one."""
     with database.transaction(write=True) as session:
         test = add_test(session, "abx", clips=1, state="draft")
     path = "/moderation/listening"
