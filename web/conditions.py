@@ -11,7 +11,7 @@ from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
-from codec_superb.web.text import interval
+from codec_superb.web.text import count, interval
 from codec_superb.web.theme import Style, family_styles
 
 CLEAN = "clean"
@@ -40,7 +40,7 @@ class ConditionLine:
     failed: str
     """Clips that failed, of how many; '' where none did."""
     source: str = ""
-    """Who says so."""
+    """Who says so, and of how many clips where they are not all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +204,6 @@ def _line(row: ConditionResult, quantities: Sequence[Quantity]) -> ConditionLine
         cells.append(ConditionCell(its.write(None if value is None else value.mean), small))
     summary = row.result.summary
     failed = f"{summary.failed} of {summary.clips}" if summary.failed else ""
-    return ConditionLine(row.result.codec, row.of.name or CLEAN, tuple(cells), failed, row.source)
+    partial = "" if summary.complete else f"incomplete: {count(summary.ok, 'clip')}"
+    said = ", ".join(filter(None, (row.source, partial)))
+    return ConditionLine(row.result.codec, row.of.name or CLEAN, tuple(cells), failed, said)

@@ -79,7 +79,7 @@ def check_admission(
     document = submission.model_dump(mode="json")
     _check_texts(document, findings)
     _check_sizes(document, findings)
-    check_sound(submission, opened.members, known, findings)
+    check_sound(submission, opened.members, opened.rows, known, findings)
     if public and submission.submitter is None:
         findings.note(
             "the file names nobody (codec-superb pack --submitter NAME does): an account that sends it is shown"

@@ -22,14 +22,15 @@ FACTOR = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The other codecs between ``low`` and ``high`` kbps that were measured on the same datasets."""
+    """The other codecs between ``low`` and ``high`` kbps that were measured on all clips of the same datasets."""
 
     low: float
     high: float
     members: tuple[CodecResult, ...]
     """By bitrate, without the codec itself."""
     other_datasets: int
-    """Codecs of that bitrate that are left out: their numbers rest on other datasets, other states, or definitions."""
+    """Codecs of that bitrate that are left out: their numbers rest on other datasets, other states, or definitions, on
+    some of the clips, or nobody counted their bits."""
 
 
 def band_of(
@@ -50,6 +51,7 @@ def band_of(
         if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
             continue
         same = all(entry.definitions.get(key, version) == version for key, version in definitions.items())
+        same &= entry.counted and figures.complete
         if same and set(zip(figures.datasets, figures.states, strict=True)) == mine:
             members.append(board_row(entry, own.summary.category, "", None, "").result)
         else:

@@ -185,8 +185,8 @@ def _weights(card: Card) -> list[Fact]:
 
 
 def _evidence(card: Card) -> list[Fact]:
-    """Say what the card states was checked of a neural codec, and when."""
-    if card.kind != "neural":
+    """Say what was checked of a neural codec of the catalogue, and when: of others nobody here did."""
+    if card.kind != "neural" or card.name not in catalogue.cards():
         return []
     when = f", {card.evidence_date}" if card.evidence_date else ""
     note = "published weights run here, the wrapper compared with the publisher’s code on random weights, or neither"

@@ -275,7 +275,7 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
             each.id, each.version, each.received.date().isoformat(), each.status,
             # who sent what was taken back is not public any more
             *((each.sender, each.submitter) if each.status in PUBLIC else ("", "")),
-            each.reason or "",
+            each.told_reason,
             each.decided.date().isoformat() if each.decided else "", before.get(each.id), each.custom, each.condition,
         )
         for each in versions

@@ -198,6 +198,14 @@ class Submission(Base):
         """Name of the account that sent it, or ``anonymous``: who says so, whatever the file says."""
         return self.account.name if self.account is not None else "anonymous"
 
+    @property
+    def told_reason(self) -> str:
+        """The reason as visitors read it: who takes back results under a name of others has no words on its page."""
+        own = self.status == "withdrawn" and self.account is not None and self.decided_by == self.account.name
+        if own and self.codec.owner_id != self.account_id:
+            return "by its submitter"
+        return self.reason or ""
+
 
 NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
 """Public submissions on datasets of the benchmark, clean or under a condition."""

@@ -1,4 +1,4 @@
-"""The page on which moderators open and close listening tests."""
+"""The page on which moderators open, close and remove listening tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codec_superb.server.database.listening import TEST_STATES
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.listening_tests import repository, summary
-from codec_superb.server.listening_tests.service import STEPS, advance
+from codec_superb.server.listening_tests.service import STEPS, advance, found, remove
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.page_context import page_context_of
@@ -19,6 +19,7 @@ from codec_superb.server.people.sessions import Moderator
 from codec_superb.web.site.page import render
 
 PATH = "/moderation/listening"
+REMOVED = "removed"
 router = APIRouter(prefix=PATH, include_in_schema=False)
 
 
@@ -38,11 +39,16 @@ def step(
     moderator: Moderator,
     session: WriteTransaction,
 ) -> Response:
-    """Open or close a test."""
+    """Open, close or remove a test; one is removed with its sounds and answers, and only by its whole title."""
     verify(request, form.get(FIELD, ""))
     state = form.get("state", "")
-    if state not in STEPS.values():
-        raise BadRequest(f"expected a state among {', '.join(STEPS.values())}, got {state[:20]!r}")
-    advance(session, test_id, state, actor=moderator.identity.name)
+    if state == REMOVED:
+        if form.get("title", "").strip() != found(session, test_id).title:
+            raise BadRequest("expected the title of the test that is to be removed, as it stands in the list")
+        remove(session, test_id, actor=moderator.identity.name)
+    elif state in STEPS.values():
+        advance(session, test_id, state, actor=moderator.identity.name)
+    else:
+        raise BadRequest(f"expected a state among {', '.join(STEPS.values())} or {REMOVED}, got {state[:20]!r}")
     # RFC 9110, 15.4.4: 303 is followed by a GET, so that reloading the page sends no form again
     return RedirectResponse(PATH, 303)

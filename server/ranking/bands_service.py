@@ -64,7 +64,7 @@ def _band(
     scores, (low, high) = frame.numbers(SCORE_KEY), frame.ends(SCORE_KEY)
     members.sort(key=lambda place: (-scores[place], frame.entries[place].codec))
     if not members:
-        return BandResult(band.key, band.label, band.low, _finite(band.high), 0, None, "", None, False, [])
+        return BandResult(band.key, band.label, band.low, _finite(band.high), 0, None, "", "", "", None, False, [])
     best, *others = members
     near = [place for place in others if high[place] >= low[best]]
     tests = [
@@ -81,12 +81,15 @@ def _band(
         entry, known = frame.entries[place], p is not None
         reason = _reason(test, after if known else None)
         neighbours.append(
-            Neighbour(entry.codec, entry.title, float(scores[place]), p, after if known else None, reason)
-        )
+            Neighbour(
+                entry.codec, entry.title, entry.source, entry.submitter, float(scores[place]), p,
+                after if known else None, reason,
+            )
+        )  # fmt: skip
     top = frame.entries[best]
     return BandResult(
-        band.key, band.label, band.low, _finite(band.high), len(members), top.codec, top.title, float(scores[best]),
-        not neighbours, neighbours,
+        band.key, band.label, band.low, _finite(band.high), len(members), top.codec, top.title, top.source,
+        top.submitter, float(scores[best]), not neighbours, neighbours,
     )  # fmt: skip
 
 

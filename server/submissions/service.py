@@ -158,7 +158,7 @@ def history(session: Session, codec: str, *, page: int = 1, per_page: int = repo
             status=entry.status,
             received=entry.received,
             decided=entry.decided,
-            reason=entry.reason,
+            reason=entry.told_reason or None,
         )
         for entry in found
     ]

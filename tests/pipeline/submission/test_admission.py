@@ -17,7 +17,8 @@ from codec_superb.pipeline.submission.findings import Findings, Problem
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.pipeline.submission.schema import Sample, Submitter
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
+from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 CARD = "submission.json: codec"
 TOKENS = {"frame_rate": 50.0, "codebooks": 2, "codebook_size": 1024, "nominal_kbps": 1.0}
@@ -324,3 +325,23 @@ def test_samples_that_do_not_play(packed: OpenedSubmission) -> None:
     assert problem.expected == "one mono Ogg Opus stream that decodes, of at most ten seconds, and nothing behind it"
     assert problem.got != "None"
     assert problem.how_to_fix == "pack again with --samples"
+
+
+def test_samples_are_the_sound_that_was_scored(packed: OpenedSubmission) -> None:
+    """One nearer to its reference than the row says is doubted, and so is noise beside a clear row; others are not."""
+    names = {"reference": "samples/00-reference.ogg", "resynthesis": "samples/00-resynthesis.ogg"}
+    hashes = {"reference_sha256": "0" * 64, "resynthesis_sha256": "0" * 64}
+    about = {"dataset": "mini", "clip": "a", "category": "speech", "licence": "CC0-1.0", "attribution": "me"}
+    sample = Sample(**about, **names, **hashes)  # type: ignore[arg-type]  # one dict of texts
+    random = np.random.default_rng(1)
+    clean = 0.3 * np.sin(np.arange(48000) * 2 * np.pi * 440 / 48000)
+    noisy = clean + random.normal(0, 0.12, clean.size)  # 5 dB
+    for decibels, sound, doubted in (
+        (5.0, clean, True), (5.0, noisy, False), (30.0, clean, False), (12.0, random.normal(0, 0.2, 48000), True),
+        (-20.0, random.normal(0, 0.2, 48000), False),
+    ):  # fmt: skip
+        rows = [row("a", samples=16000, metrics={"si_sdr": MetricValue(status="ok", value=decibels)})]
+        members = {names["reference"]: ogg_opus(clean.astype(np.float32), 48000),
+                   names["resynthesis"]: ogg_opus(sound.astype(np.float32), 48000)}  # fmt: skip
+        found = asked(replace(packed, members=members, rows=StoredRows.of(rows)), samples=(sample,))
+        assert [note for note in found.notes if "another sound" in note] == found.notes[: int(doubted)], decibels

@@ -28,6 +28,7 @@ from codec_superb.server.codecs.facts import card_facts, web_address
 from codec_superb.server.codecs.provenance import STAGES, _taken_over, machines
 from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.database.models import Account, Codec, Submission
+from codec_superb.server.names import catalogue
 from codec_superb.web.rows import CodecResult
 
 MINI = {"mini": "1"}
@@ -115,6 +116,15 @@ class TestBand:
         assert [member.codec for member in found.members] == ["b"]
         assert found.other_datasets == 1
 
+    def test_holds_only_whole_results_of_counted_bits(self) -> None:
+        """A few chosen clips, and a bitrate that nobody counted, are no measure of others."""
+        few, whole = entry("a", 12), entry("b", 12)
+        figures = {place: each._replace(complete=False) for place, each in few.figures.items()}
+        others = [replace(few, figures=figures), whole, replace(whole, codec="c", bit_source="declared")]
+        found = band_of(own(), MINI, {}, others)
+        assert found is not None
+        assert ([member.codec for member in found.members], found.other_datasets) == (["b"], 2)
+
     @pytest.mark.parametrize("kbps", [None, 0.0])
     def test_needs_a_bitrate(self, kbps: float | None) -> None:
         """Without a measured bitrate there is no band."""
@@ -160,9 +170,12 @@ class TestCard:
             "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
             "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
             "torch>=2 netlib (library of the system)", "Debian: libnet1",
-            "code compared, 2026-11-22", "text of conceals_loss",
+            "text of conceals_loss",
         ):  # fmt: skip
             assert expected in words, expected
+        assert "Checked" not in words  # in the card's own words alone
+        listed = next(each for each in catalogue.cards().values() if each.evidence == "seen" and each.evidence_date)
+        assert f"published weights run, {listed.evidence_date}" in {fact.text for fact in card_facts(listed)}
         own = card.model_copy(update={"bit_source": "declared", "delay_source": "found"})
         told = " | ".join(fact.note for fact in card_facts(own))
         assert "declared: nothing that is sent was counted" in told

@@ -252,8 +252,8 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
     assert "Heard by people" not in client.get("/codecs/fine_24k").text
 
 
-def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, database: Database) -> None:
-    """Others are sent to the login or refused; a form of another session is refused; steps go forward alone."""
+def test_moderators_open_close_and_remove_tests_in_the_browser(client: TestClient, database: Database) -> None:
+    """Others are sent to the login or refused, forms of other sessions too; steps go forward, a title removes one."""
     with database.transaction(write=True) as session:
         test = add_test(session, "abx", clips=1, state="draft")
     path = "/moderation/listening"
@@ -268,6 +268,11 @@ def test_moderators_open_and_close_tests_in_the_browser(client: TestClient, data
     assert "only moderators see this" in client.get(f"/listening/{test}/results").text
     assert client.post(f"{path}/{test}", data={"state": "closed", "csrf": csrf}).status_code == 200
     assert "listening.closed" in client.get("/moderation/audit").text
+    away = {"state": "removed", "csrf": csrf}
+    assert client.post(f"{path}/{test}", data=away).status_code == 400
+    assert client.get(f"/listening/{test}/results").status_code == 200
+    assert test not in client.post(f"{path}/{test}", data=away | {"title": "A test by ABX"}).text
+    assert client.get(f"/listening/{test}/results").status_code == 404
 
 
 @pytest.mark.sample(4, among="taking part in a listening test")

@@ -153,6 +153,22 @@ class TestOwn:
         with database.transaction() as session:
             assert session.get_one(Submission, made["held"]).decided_by == "bob"
 
+    def test_it_writes_nothing_on_the_page_of_others(self, client: TestClient, database: Database) -> None:
+        """Who takes back results under a name that is not its own has no words in its history, moderators have."""
+        with database.transaction(write=True) as session:
+            make_submission(session, "opus_12k", status="verified", owner="ann")
+            sent = [make_submission(session, "opus_12k", owner="bob") for _ in range(2)]
+        for scope, path, decision in (("submit", "withdraw", {}), ("moderate", "decision", {"decision": "withdraw"})):
+            headers = bearer(make_token(database, "bob" if scope == "submit" else "mod", [scope]))
+            body = {"reason": f"words of {scope}", **decision}
+            assert (
+                client.post(f"/api/v1/submissions/{sent.pop()}/{path}", headers=headers, json=body).status_code == 200
+            )
+        told = {each["reason"] for each in client.get("/api/v1/codecs/opus_12k/history").json()["versions"]}
+        assert told == {None, "by its submitter", "words of moderate"}
+        page = client.get("/codecs/opus_12k").text
+        assert ("words of moderate" in page, "words of submit" in page) == (True, False)
+
     def test_nobody_else_does(self, client: TestClient, database: Database) -> None:
         """Another account finds nothing, nor does an anonymous upload's sender; a token of another scope is refused."""
         with database.transaction(write=True) as session:

@@ -76,8 +76,15 @@ class TestBands:
         """Equal clips give a p-value of 1; what is hidden, lossless or on other clips takes no part."""
         found = bands(board)
         assert (found["8-16"]["best"], found["8-16"]["separable"], found["8-16"]["codecs"]) == ("clear_best", True, 2)
+        assert [found[band]["status"] for band in ("8-16", "16-32", "0-1", "32-")] == [
+            "verified",
+            "self-reported",
+            "self-reported",
+            "",
+        ]
         twins = found["16-32"]
         assert (twins["best"], twins["separable"]) == ("twin_a", False)
+        assert [each["status"] for each in twins["neighbours"]] == ["verified"]
         ((name, p, adjusted),) = [(each["codec"], each["p"], each["adjusted"]) for each in twins["neighbours"]]
         assert (name, p, adjusted) == ("twin_b", 1.0, 1.0)
         assert (found["0-1"]["best"], found["1-2"]["best"]) == ("alone", "just_above")

@@ -54,6 +54,16 @@ def test_values_stand_by_strength_with_the_clean_one_first() -> None:
     assert loss.charts[0].lines[0].marks[1].title == "opus_12k, 1: 0.890 [0.840, 0.940]"
 
 
+def test_a_few_clips_are_no_whole_result_in_the_table() -> None:
+    """A line that does not rest on all clips says on how many, beside whose it is."""
+    few = row("odd", 0.9, info(5))
+    its = few.result.summary.model_copy(update={"complete": False, "ok": 3, "clips": 3})
+    few = replace(few, result=replace(few.result, summary=its))
+    (part,) = condition_parts([], [replace(few, source="self-reported by eve"), row("opus_12k", 0.9, info(5))],
+                              family_styles(["odd", "opus"]))  # fmt: skip
+    assert [line.source for line in part.lines] == ["self-reported by eve, incomplete: 3 clips", ""]
+
+
 def test_odd_strengths_leave_room_for_the_usual_ones() -> None:
     """However many one sender has: what fits is drawn, the usual first, then those of most; the table has all."""
     rows = [row("odd", 0.8, info(10 + share / 7)) for share in (*range(1, 30), 40.6)]

@@ -109,7 +109,8 @@ def band_sentence(band: BandView) -> str:
     """Describe the codecs of the band."""
     ends = f"{kbps(band.low)} to {kbps(band.high)} kbps measured (a factor of {band.factor:g} either way)"
     left_out = (
-        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets or by other definitions"
+        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets or clips, by other definitions, or "
+        "without counted bits"
         if band.other_datasets
         else ""
     )

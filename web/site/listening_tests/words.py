@@ -49,7 +49,7 @@ def codec_figure(results: TestResults, codec: str) -> str:
     """Say what a test found of a codec; '' where nothing."""
     rated = next((each for each in results.conditions if each.condition == codec and each.n), None)
     if rated is not None:
-        what = "" if results.kind == "mushra" else "MOS "
+        what = {"mushra": "", "dcr": "DMOS "}.get(results.kind, "MOS ")
         return f"{what}{mean_of(rated, results.kind)}, {rated.n} ratings"
     pairs = [pair for pair in results.pairs if codec in {pair.first, pair.second} and pair.n]
     return "; ".join(_pair(pair, codec, results.kind) for pair in pairs)

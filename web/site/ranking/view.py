@@ -17,6 +17,9 @@ class Neighbour:
 
     codec: str
     title: str
+    status: str
+    submitter: str
+    """Account that sent it, or ``anonymous``."""
     score: float
     p: float | None
     """Of the paired t test of clip scores over clusters of shared clips; None where none was made."""
@@ -41,6 +44,9 @@ class BandResult:
     best: str | None
     """Codec with the highest score; None in an empty band."""
     title: str
+    status: str
+    """On whose word its score stands, as in the overall ranking; '' in an empty band."""
+    submitter: str
     score: float | None
     separable: bool
     """Whether the best is better than every other for sure: then it is the winner."""
