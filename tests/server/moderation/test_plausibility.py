@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
-from support.server.verified import ROWS, keep_clips
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.metrics.table import CATEGORIES
@@ -302,74 +300,6 @@ class TestTheResultsAlone:
         """Every metric is at its best up to rounding to 24 bits, and the bits are those that lossless coding needs."""
         card = {"kind": "lossless", "nominal_kbps": None}
         assert {found["kind"] for found in warned(database, "pack", kbps, metrics=metrics, card=card)} == kinds
-
-
-def test_lossless_under_a_condition(database: Database) -> None:
-    """Beside the undamaged sound nothing is exact, and a faint one takes few bits; beside its input it is exact."""
-    short = {"metrics": EXACT | {"estoi": 0.9}, "card": {"kind": "lossless", "nominal_kbps": None}}
-    with database.transaction(write=True) as session:
-        made = make_submission(session, "pack", 20.0, datasets=SPEECH, status="pending", **short)
-        submission = session.get_one(Submission, made)
-        for reference, kinds in (("clean", []), ("input", ["not lossless"])):
-            condition = parse_condition("level:-60", reference)
-            submission.condition = condition.label
-            submission.document = submission.document | {"condition": condition.model_dump()}
-            session.flush()
-            assert [found["kind"] for found in warnings_for(session, made)] == kinds
-
-
-@ON_SQLITE
-def test_a_louder_sound_is_no_damage(database: Database) -> None:
-    """Steps of fixed size are finer beside it, so the score may rise; with packets lost it may not, in either order."""
-    loss = parse_condition("loss:5")
-    publish(database, "adpcm", 12.0, 0.60, owner="ann")
-    for condition, kinds in ((LEVEL, []), (loss, ["condition"])):
-        found = warned(database, "adpcm", score=0.63, owner="ann", condition=condition)
-        assert [each["kind"] for each in found] == kinds
-    for other, condition, kinds in (("quiet", LEVEL, []), ("lost", loss, ["condition"])):
-        publish(database, other, 12.0, 0.63, owner="ann", condition=condition)
-        assert [each["kind"] for each in warned(database, other, score=0.60, owner="ann")] == kinds
-
-
-@ON_SQLITE
-def test_other_clips_under_a_condition(database: Database) -> None:
-    """What both have is compared: better there waits, whatever the means; hard clips may be missing.
-
-    Few say nothing, nor does anything of another length under the same id.
-    """
-    hard = sorted(ROWS, key=lambda row: row.metrics["pesq"].value or 0.0)
-    longer = [row.model_copy(update={"samples": 9}) for row in ROWS]
-    with database.transaction(write=True) as session:
-        keep_clips(session, make_submission(session), ROWS)
-        for rows, quality, score, where in (
-            (ROWS[9:], 0.6, 0.6, {"mini, speech", "mini, audio", "mini, music"}),
-            (hard[15:], -0.1, 0.95, set()), (ROWS[:9], 0.9, 0.95, set()), (longer[9:], 0.6, 0.95, set()),
-        ):  # fmt: skip
-            made = make_submission(session, score=score, status="pending", result={"complete": False})
-            moved = {row.clip: row.metrics for row in draw_rows(1, len(ROWS), quality=quality)}
-            keep_clips(session, made, [row.model_copy(update={"metrics": moved[row.clip]}) for row in rows])
-            submission, condition = session.get_one(Submission, made), parse_condition("loss:5")
-            submission.condition = condition.label
-            submission.document = submission.document | {"condition": condition.model_dump()}
-            session.flush()
-            found = [each for each in warnings_for(session, made) if each["kind"] == "condition"]
-            assert {each["where"] for each in found if each["holds"]} == where
-            assert all("on 17 clips that both have" in each["text"] for each in found)
-
-
-@ON_SQLITE
-def test_ends_under_noise(database: Database) -> None:
-    """Noise that is louder than the sound moves distances as much; other ends, and other conditions, stay."""
-    with database.transaction(write=True) as session:
-        for name, mean, held in (("noise:white:-20", 60.0, False), ("noise:white:-20", 320.0, True),
-                                 ("noise:white:0", 60.0, True), ("loss:5", 60.0, True)):  # fmt: skip
-            made = make_submission(session, datasets=SPEECH, status="pending", metrics={"mel": mean, "sdr": -70.0})
-            submission = session.get_one(Submission, made)
-            condition = parse_condition(name)
-            submission.condition = condition.label
-            submission.document = submission.document | {"condition": condition.model_dump()}
-            session.flush()
-            assert ("beyond" in {found["kind"] for found in warnings_for(session, made)}) == held, (name, mean)
 
 
 def test_a_name_of_somebody_else(database: Database) -> None:
