@@ -121,6 +121,8 @@ class TimedProtocol(H11Protocol):
         """Go on: it has taken that."""
         self._wait_no_more()
         super().resume_writing()
+        if self.transport.is_closing():  # asyncio's own loop resumes then too, uvloop does not
+            self._wait_for_rest()
 
     def _wait(self) -> None:
         self._wait_no_more()

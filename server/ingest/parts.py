@@ -34,6 +34,7 @@ from codec_superb.server.storage.submission_files import (
     remove_orphans,
     submission_path,
 )
+from codec_superb.server.storage.vault import vault_of
 
 
 def staged(database: Database, settings: Settings, caller: Identity) -> StagedFiles:
@@ -105,7 +106,14 @@ def opened(
     expect_here(database, settings, parts, caller)
     with ExitStack() as files:
         # each as soon as it is here: the copies of a store are few, and what is open stays
-        yield [files.enter_context(submission_path(settings, part.sha256).open("rb")) for part in parts]
+        yield [files.enter_context(_open(settings, part.sha256)) for part in parts]
+
+
+def _open(settings: Settings, sha256: str) -> BinaryIO:
+    try:
+        return submission_path(settings, sha256).open("rb")
+    except FileNotFoundError:  # another thread's file took the room of the copy
+        return submission_path(settings, sha256).open("rb")
 
 
 def check(
@@ -159,7 +167,8 @@ def expect_here(database: Database, settings: Settings, parts: Sequence[Part], c
     """
     with database.transaction() as session:
         known = _known(session, parts, caller)
-    here = {sha256 for sha256 in known if submission_path(settings, sha256).exists()}
+    vault = vault_of(settings)
+    here = {sha256 for sha256 in known if vault.has(sha256)}
     if lacking := [number for number, part in enumerate(parts, start=1) if part.sha256 not in here]:
         with database.transaction(write=True) as session:  # so that who asks which parts wait sends them again
             session.execute(_of_these(caller, known - here).values(here=False))

@@ -50,7 +50,8 @@ class Places:
         """Count a place."""
         site = site_of(place.who)
         if self._held[place.who] >= EACH or self._of_sites[site] >= OF_SITE:
-            raise TooManyRequests(f"expected at most {EACH} uploads at once from one sender; try again", headers=_SOON)
+            words = f"expected at most {EACH} uploads at once from one sender, {OF_SITE} from one network"
+            raise TooManyRequests(f"{words}; try again", headers=_SOON)
         if self.taken >= IN_ALL or (not place.known and self._without_token >= WITHOUT_TOKEN):
             raise Unavailable(f"expected fewer than {IN_ALL} uploads at once; try again", headers=_SOON)
         self._held[place.who] += 1

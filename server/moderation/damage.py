@@ -114,10 +114,10 @@ def _scores(submission: Submission) -> Mapping[Place, Scored]:
 def _better(clean: Submission, damaged: Submission, clips: SharedClips) -> Iterator[tuple[str, str]]:
     """Yield place and sentence where the damaged one is better, on the clips that both have.
 
-    Of too few, nothing; of too many to be read, the means are compared as they are.
+    Of too few, and of too many to be read, nothing.
     """
     before, after = _scores(clean), _scores(damaged)
-    read: dict[str, Mapping[str, SharedScore] | None] = {}
+    read: dict[str, Mapping[str, SharedScore]] = {}
     for (dataset, category), two in after.items():
         one = before.get((dataset, category))
         if one is None:
@@ -126,11 +126,10 @@ def _better(clean: Submission, damaged: Submission, clips: SharedClips) -> Itera
         if not (one.complete and two.complete and one.state == two.state):
             if dataset not in read:
                 read[dataset] = clips.scores(clean.id, damaged.id, dataset)
-            if (known := read[dataset]) is not None:
-                if (found := known.get(category)) is None:
-                    continue
-                pair, on = (found.first, found.second), f" on {found.clips} clips that both have"
-                allowed = max(allowed, BY_ONE_CLIP / found.clips)
+            if (found := read[dataset].get(category)) is None:
+                continue
+            pair, on = (found.first, found.second), f" on {found.clips} clips that both have"
+            allowed = max(allowed, BY_ONE_CLIP / found.clips)
         if pair[1] > pair[0] + allowed:
             told = f"scores {number(pair[1], 3)} under {damaged.condition}, {number(pair[0], 3)} without{on}"
             yield f"{dataset}, {category}", f"{told}: damage leaves no more of a sound"

@@ -1,7 +1,8 @@
 """The vault of an object store (package ``obstore``), of whose files this machine keeps copies, up to a bound.
 
-Whoever reads a file reads one of this machine. An object is written once, on condition that there is none of its name
-(``If-None-Match: *``), and never changed: its name is the hash of its content, which is compared when it comes.
+Whoever reads a file reads one of this machine. An object is written on condition that there is none of its name
+(``If-None-Match: *``): its name is the hash of its content, which is compared when it comes. What is another is
+replaced once its file is sent.
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ class ObjectVault:
 
     def _make_room(self, kept: Path) -> None:
         """Drop the copies that were read least recently, beyond the bound, but the one that is asked for."""
-        copies = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in old_files(self._copies, 0.0))
+        copies = sorted(self._sizes())
         total = sum(size for _, size, _ in copies)
         for _, size, path in copies:
             if total <= self._most:
@@ -225,6 +226,12 @@ class ObjectVault:
             if path != kept:
                 path.unlink(missing_ok=True)  # who has it open reads on
                 total -= size
+
+    def _sizes(self) -> Iterator[tuple[float, int, Path]]:
+        for path in old_files(self._copies, 0.0):
+            with suppress(FileNotFoundError):  # another thread makes room
+                found = path.stat()
+                yield found.st_mtime, found.st_size, path
 
 
 def _key(sha256: str) -> str:

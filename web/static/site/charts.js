@@ -200,7 +200,8 @@
     const found = new Map();
     for (const { meta, marker } of figure.data) {
       if (meta?.family === undefined || meta.role === "names" || found.has(meta.family)) continue;
-      const symbol = [marker?.symbol].flat()[0] ?? "circle";
+      // arrows are points outside the axis
+      const symbol = [marker?.symbol].flat().find((each) => each && !each.startsWith("arrow")) ?? "circle";
       found.set(meta.family, { symbol: String(symbol).replace(/-open(-dot)?$/, ""), colour: marker?.color ?? "" });
     }
     return [...found].sort(([a], [b]) => a.localeCompare(b));
