@@ -211,7 +211,7 @@ def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     assert "Level difference (custom)" in (place / "report.html").read_text()
     packed = run(place, "pack", "runs", "-o", "a.zip", "--samples", "0")
     assert "packed 1 run into a.zip, as custom: shown, never ranked" in packed.stderr
-    assert packed.stderr.count("without loudness: probes of plug-ins are not packed") == 1
+    assert packed.stderr.count("without loudness: probes of plug-ins in Python are not packed") == 1
     assert "level: a custom metric" in run(place, "check", "a.zip").stdout
 
 

@@ -102,7 +102,7 @@ class TestDeclared:
             ({"version": "0"}, "probes.1.version: expected version 1 of the definition of asr, got 0"),
             ({"random": True}, "probes.1.random: expected a trained model"),
             ({"model_sha256": "?"}, "probes.1.model_sha256: expected 64 hexadecimal digits"),
-            ({"backend": ""}, "probes.1.backend: expected the name of the model"),
+            ({"backend": ""}, "probes.1.backend: expected a name, a text with letters"),
             ({"probe": "telepathy"}, "clips.parquet: expected columns for"),
             ({"probe": "aec"}, "clips.parquet: expected columns for"),
         ],

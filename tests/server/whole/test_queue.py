@@ -8,8 +8,8 @@ from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
-import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from sqlalchemy import update
 from support.pipeline.stats import sha
 from support.server.ingest import shared_place
@@ -43,7 +43,8 @@ def test_a_check_that_ends_between_two_looks(
 
         monkeypatch.setattr(queue, "_ended", ends_behind)
         hasty = settings.model_copy(update={"check_seconds": 0.2})
-        assert anyio.run(queue.outcome, database, hasty, "a").state == "done"
+        with start_blocking_portal() as portal:  # browser tests leave a loop in this thread
+            assert portal.call(queue.outcome, database, hasty, "a").state == "done"
 
 
 def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) -> None:
