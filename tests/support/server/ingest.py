@@ -104,9 +104,12 @@ class Service:
         return {"authorization": f"Bearer {token_of(self.database, name, scopes)}"}
 
     def send(self, data: bytes, *, account: str | None = "ann") -> Response:
-        """Send a file as the body."""
+        """Send a file as the body; the board shows it when this returns."""
         token = {} if account is None else self.account(account)
-        return self.client.post(UPLOADS, content=data, headers=ZIP | token)
+        answer = self.client.post(UPLOADS, content=data, headers=ZIP | token)
+        # on PostgreSQL the sender may be told its end before the thread that checked has read the board anew
+        self.client.app.state.board.refresh()  # type: ignore[attr-defined]  # of the application itself
+        return answer
 
     def problems(self, data: bytes) -> list[dict[str, str]]:
         """Send a file that must be refused; return its problems."""
