@@ -141,10 +141,11 @@ class _NotKnownError(OperationError):
 
 
 def _commit(connection: Connection, engine: Engine, identity: str, settings: Settings) -> None:
-    """Commit; where the connection breaks meanwhile, the database knows whether it did."""
+    """Commit; where the connection breaks meanwhile, or Ctrl-C does, the database knows whether it did."""
     try:
         connection.commit()
-    except DBAPIError as error:
+    except (DBAPIError, KeyboardInterrupt) as error:
+        connection.invalidate()  # what it has not committed by now it never will
         try:
             done = _asked(engine, identity)
         except DBAPIError:

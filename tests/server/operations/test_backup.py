@@ -240,28 +240,37 @@ class TestRestore:
         assert _state(used) == before
         assert [path.name for path in used.storage.iterdir() if path.name.startswith("restore-")] == []
 
-    @pytest.mark.parametrize("known", [True, False])
+    @pytest.mark.parametrize("end", ["known", "unknown", "Ctrl-C", "Ctrl-C before"])
     def test_a_commit_whose_answer_is_lost(
-        self, filled: Settings, backup: Path, other: Settings, monkeypatch: pytest.MonkeyPatch, known: bool
+        self, filled: Settings, backup: Path, other: Settings, monkeypatch: pytest.MonkeyPatch, end: str
     ) -> None:
         """The database is asked whether it did; where it does not answer, no file is taken from rows that may stand."""
         commit, calls, own = DefaultDialect.do_commit, [], threading.get_ident()
 
         def lost(dialect: DefaultDialect, connection: Any) -> None:
-            commit(dialect, connection)
             if threading.get_ident() != own:  # services of other tests live in this process
-                return
+                return commit(dialect, connection)
             calls.append(connection)
+            if end == "Ctrl-C before":
+                raise KeyboardInterrupt
+            commit(dialect, connection)
+            if end == "Ctrl-C":
+                raise KeyboardInterrupt
             raise dialect.dbapi.OperationalError("server closed the connection unexpectedly")  # type: ignore[union-attr]
 
         with monkeypatch.context() as patch:
             patch.setattr(DefaultDialect, "do_commit", lost)
-            if known:
-                restore_backup(other, backup)
-            else:
+            if end == "unknown":
                 patch.setattr("codec_superb.server.operations.restore._asked", _lost)
                 with pytest.raises(OperationError, match=r"not known.*restore again with --replace"):
                     restore_backup(other, backup)
+            elif end == "Ctrl-C before":
+                with pytest.raises(KeyboardInterrupt):
+                    restore_backup(other, backup)
+                assert not any(other.files.glob("*.zip"))
+                return
+            else:
+                restore_backup(other, backup)
         assert len(calls) == 1
         assert _state(other) == _state(filled)
 
