@@ -54,6 +54,8 @@ _EXPLANATIONS = {
 class Heading:
     """A column's heading as a link that sorts by it."""
 
+    key: str
+    """The column's; the link has it as its id, since the place depends on what is sorted by and the focus stays."""
     label: str
     unit: str
     explanation: str
@@ -255,6 +257,7 @@ def _heading(column: RankingColumn, view: BoardView, addresses: Addresses, mark:
         turned = None if not current or descending != natural else not descending
         url = addresses.to(sort=sort, descending=turned)
     return Heading(
+        key=key,
         label=column.label,
         unit=column.unit,
         explanation=column.explanation,

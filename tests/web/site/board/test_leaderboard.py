@@ -38,6 +38,17 @@ class TestLinks:
         found = links(page_of(board_view(FILTERED)))
         assert query_of(found["STOI ↑"]) == {**FILTERS, "sort": "stoi"}
 
+    def test_a_heading_has_one_id_whatever_is_sorted_by(self) -> None:
+        """The link that was pressed keeps the focus, although its column stands elsewhere afterwards."""
+        places = set()
+        for sort in ("kbps", "stoi"):
+            html = page_of(board_view(BoardState(sort=sort)))
+            headings = elements(html, "th")
+            places.add(next(place for place, each in enumerate(headings) if each.text.strip().startswith("STOI")))
+            (stoi,) = elements(html, "a", id="sort-stoi")
+            assert "STOI" in stoi.text
+        assert len(places) == 2
+
     def test_exports_and_chart_hold_what_is_shown(self) -> None:
         """The files carry the whole state, the chart all of it but the order."""
         html = page_of(board_view(FILTERED))
