@@ -55,7 +55,8 @@ def test_distances_equal_those_of_the_package(monkeypatch: pytest.MonkeyPatch) -
             (clean(1.5), clean(1.5)),
             (noisy(2.0, snr_db=20), clean(4.0)[RATE:]),
         ):
-            expected = theirs.evaluate(reference, resynthesis, arr_sr=RATE)["raw_warpq_score"]
+            with np.errstate(invalid="ignore"):  # librosa multiplies steps of infinite weight with costs of 0
+                expected = theirs.evaluate(reference, resynthesis, arr_sr=RATE)["raw_warpq_score"]
             assert answer(resynthesis, reference) == pytest.approx(expected, abs=1e-3)
 
 
