@@ -205,7 +205,7 @@ def store(
     if public:
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
-            check_shown_names(session, accepted.submission)
+            check_shown_names(session, accepted.submission, caller)
     expect_own_vault(settings, database)
     new = not vault_of(settings).has(upload.sha256)
     try:

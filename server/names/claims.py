@@ -59,11 +59,13 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
     expect_look(session, card, caller.account_id)
 
 
-def check_shown_names(session: Session, submission: Document) -> None:
+def check_shown_names(session: Session, submission: Document, caller: Identity) -> None:
     """Refuse what a submission brings of its own under a name with a word of the badges or of a known dataset.
 
-    Raises Refused.
+    So its words about its sender, but where maintainers called the account so. Raises Refused.
     """
+    if submission.submitter is not None and not reserved_word(caller.name):
+        _refuse_words([("submitter.name", submission.submitter.name)])
     _check_own_words(submission)
     if submission.kind == "custom":
         _check_datasets(session, submission)
