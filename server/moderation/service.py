@@ -21,7 +21,7 @@ from codec_superb.server.moderation.repository import (
     set_status,
 )
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.claims import claim_public_names
+from codec_superb.server.names.claims import claim_public_names, expect_no_selection
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import check_name, find_account
@@ -106,6 +106,8 @@ def decide(
     if after in PUBLIC:
         submission.public_since = submission.public_since or submission.decided
         if named:
+            if before not in PUBLIC:
+                expect_no_selection(session, submission)
             try:
                 claim_public_names(session, submission, actor=actor)
             except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
