@@ -106,15 +106,7 @@ def decide(
     if after in PUBLIC:
         submission.public_since = submission.public_since or submission.decided
         if named:
-            if before not in PUBLIC:
-                expect_no_selection(session, submission)
-            try:
-                claim_public_names(session, submission, actor=actor)
-            except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
-                raise Conflict(
-                    f"a name, title or family that looks like one of {submission_id} became public just now; decide "
-                    "again to see which"
-                ) from None
+            _publish(session, submission, before, actor)
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
@@ -123,6 +115,19 @@ def decide(
     if before in PUBLIC or after in PUBLIC:
         record_change(session, submission_id, after)
     return submission
+
+
+def _publish(session: Session, submission: Submission, before: str, actor: str) -> None:
+    """Take the names of what becomes public, where it may stand."""
+    if before not in PUBLIC:
+        expect_no_selection(session, submission)
+    try:
+        claim_public_names(session, submission, actor=actor)
+    except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
+        raise Conflict(
+            f"a name, title or family that looks like one of {submission.id} became public just now; decide "
+            "again to see which"
+        ) from None
 
 
 def _expect_files(session: Session, submission: Submission, settings: Settings | None) -> None:

@@ -47,7 +47,7 @@ def rate_chart(
     result says its place on it.
     """
     points = _points(results, quantity)
-    inside = near_others([row.place for row, _ in points])
+    inside = near_others([row.place for row, _ in points], [row.lossless for row, _ in points])
     layout = {**base_layout(), "xaxis": rate_axis(inside)}
     if across:
         layout["xaxis"]["title"]["text"] = across

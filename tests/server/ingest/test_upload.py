@@ -96,7 +96,7 @@ class TestUpload:
         assert (answer.json()["failed"], answer.json()["complete"]) == (1, False)
 
     def test_a_run_of_some_clips_is_partial(self, service: Service, tmp_path: Path) -> None:
-        """It says how large the dataset is, and never stands in front of all clips; a version that fails on one does."""
+        """It says how large the dataset is, and never stands in front of all clips; what fails on one does."""
         data = make_file(draw_rows(1, 6), tmp_path, codec="limited_16k", about={"clips": 12})
         answer = service.send(data)
         assert answer.status_code == 201, answer.text

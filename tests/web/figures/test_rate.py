@@ -229,4 +229,8 @@ def test_points_far_from_all_others_leave_them_room() -> None:
     assert {"tiny", "huge"}.isdisjoint(traces(figure, "names"))
     (note,) = figure["layout"]["annotations"]
     assert note["text"] == "2 codecs outside the axis: arrows at its end"
-    assert "annotations" not in chart([*rows, one("low", 0.04, 0.4), one("flac", 900.0, 1.0)])["layout"]
+    assert "annotations" not in chart([*rows, one("low", 0.04, 0.4), one("flac", 900.0, 1.0, lossless=True)])["layout"]
+    (note,) = chart([*rows, one("flac", 700.0, 1.0, lossless=True), one("wasteful", 900.0, 0.5)])["layout"][
+        "annotations"
+    ]
+    assert note["text"].startswith("1 codec outside")
