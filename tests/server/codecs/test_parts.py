@@ -131,7 +131,7 @@ class TestBand:
         assert band_of(own(kbps), MINI, {}, [entry("a", 12)]) is None
 
     def test_axes_give_median_and_range(self) -> None:
-        """Three others with PESQ 1, 2 and 4: median 2, worst 1, best 4, none of what they lack; nine copies are one vote."""
+        """Three others with PESQ 1, 2 and 4: median 2, worst 1, best 4; nine copies of one account are one vote."""
         others = [entry(str(value), 12, pesq=value) for value in (4.0, 1.0, 2.0, None)]
         found = band_of(
             own(), MINI, {}, [replace(each, source_label=f"self-reported by {each.codec}") for each in others]
