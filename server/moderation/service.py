@@ -119,13 +119,14 @@ def decide(
 
 def _publish(session: Session, submission: Submission, before: str, actor: str) -> None:
     """Take the names of what becomes public, where it may stand."""
+    identity = submission.id  # not to be read once the transaction has failed
     if before not in PUBLIC:
         expect_no_selection(session, submission)
     try:
         claim_public_names(session, submission, actor=actor)
     except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
         raise Conflict(
-            f"a name, title or family that looks like one of {submission.id} became public just now; decide "
+            f"a name, title or family that looks like one of {identity} became public just now; decide "
             "again to see which"
         ) from None
 

@@ -160,7 +160,8 @@ def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict
         "x": [row.place for row, _ in members],
         "y": [_value(e) for _, e in members],
         "hovertext": [
-            f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.mean)}<br>{_source(row)}" for row, e in members
+            "<br>".join(filter(None, [f"<b>{chart_text(row.title)}</b>", quantity.write(e.mean), _source(row)]))
+            for row, e in members
         ],
         "hoverinfo": "text",
         "customdata": [codec_address(row.codec) for row, _ in members],
