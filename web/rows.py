@@ -18,6 +18,11 @@ Verdict = Literal["better", "worse", "unclear"]
 """Of a codec against the baseline: the interval lies on one side of zero, or it does not."""
 
 
+def source_label(status: str, submitter: str) -> str:
+    """Say on whose word the numbers of a submission stand: ``verified`` or ``self-reported by ACCOUNT``."""
+    return status if status == "verified" else f"{status} by {submitter}"
+
+
 class Flops(NamedTuple):
     """Floating-point operations per second of audio."""
 

@@ -109,6 +109,9 @@ def _check_card(card: Card, findings: Findings) -> None:
         if largest > most:
             fix = "correct the codec's card and run again"
             findings.add(f"{_CARD}.{name}", f"1 to {most:g} each", largest, fix)
+    if card.encode_only:
+        fix = "correct the codec's card and run again"
+        findings.add(f"{_CARD}.encode_only", "false, of a codec whose resyntheses were scored", True, fix)
     for name in ("name", "family"):
         if len(getattr(card, name)) > NAME_LIMIT:
             fix = "choose a shorter name in the codec's card and run again"

@@ -278,12 +278,16 @@ def _check_condition(submission: Submission, findings: Findings) -> None:
 
 
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
-    """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
+    """Every sample is there, is Ogg Opus, is of a clip of its own that is ok, and nothing else lies beside them."""
     named = opened.rows.where("clip", {sample.clip for sample in opened.submission.samples})
     ok = {(row.dataset, row.clip): row.category for row in named if row.status == "ok"}
     listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME, VECTORS_NAME}
+    heard: set[tuple[str, str]] = set()
     for position, sample in enumerate(opened.submission.samples):
         where = f"{SUBMISSION_NAME}: samples.{position}"
+        if (sample.dataset, sample.clip) in heard:
+            findings.add(where, "a clip that no other sample is of", f"{sample.dataset}/{sample.clip}", _PACK)
+        heard.add((sample.dataset, sample.clip))
         if ok.get((sample.dataset, sample.clip)) != sample.category:
             findings.add(where, "a clip that is ok, in its category", f"{sample.dataset}/{sample.clip}", _PACK)
         for name, sha256 in (

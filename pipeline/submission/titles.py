@@ -9,6 +9,10 @@ TITLE_LIMIT = 80
 """Characters of a title."""
 MARKS = 2
 """Combining marks in a row after composition (NFC): scripts that write vowel and tone signs need two, such as Thai."""
+_PLAIN_SIGNS = frozenset("°№©®™♩♪♫♬♭♮")
+"""Symbols of Unicode's category So, of which the others are emoji, stars, ticks, medals and the like."""
+_LIKE_MARKS = frozenset("√⋆٭꙳𐄂")
+"""Ticks and stars of other categories."""
 _LINES = str.maketrans("\n\r\t", "   ")
 _UNSEEN = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, 0xFFA0))
@@ -27,6 +31,7 @@ def title_fault(title: str, limit: int = TITLE_LIMIT) -> tuple[str, str] | None:
         (len(title) > limit, f"at most {limit} characters", f"{len(title)}"),
         *_of_letters(title, "one line of visible characters"),
         (title.split(" ") != title.split(), "a text without spaces at its ends or two in a row", f"{title!a}"),
+        *_of_marks(title),
         (title != unicodedata.normalize("NFC", title), "text composed as Unicode's form NFC has it", f"{title!a}"),
     )
     return next(((expected, got) for fault, expected, got in rules if fault), None)
@@ -48,6 +53,17 @@ def _of_letters(text: str, what: str) -> Iterator[tuple[bool, str, str]]:
     yield bool(hidden), f"{what} and plain spaces", f"{_name(hidden)} in {text[:TITLE_LIMIT]!a}"
     marks = _longest_stack(text)
     yield marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {text[:TITLE_LIMIT]!a}"
+
+
+def _of_marks(title: str) -> Iterator[tuple[bool, str, str]]:
+    mark = next((letter for letter in title if _is_mark(letter)), None)
+    yield bool(mark), "no ticks, stars, medals or other emoji, which look like badges", f"{_name(mark)} in {title!a}"
+
+
+def _is_mark(letter: str) -> bool:
+    kind = unicodedata.category(letter)
+    numbered = kind == "No" and "CIRCLED" in unicodedata.name(letter, "")  # ① reads as a rank
+    return (kind == "So" and letter not in _PLAIN_SIGNS) or letter in _LIKE_MARKS or numbered
 
 
 def _is_visible(letter: str) -> bool:

@@ -28,7 +28,7 @@ from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
 from codec_superb.server.verification.run_again import not_run_again
-from codec_superb.web.rows import CardFacts
+from codec_superb.web.rows import CardFacts, source_label
 
 _AT_ONCE = 10
 """Submissions of one query: what is read of a document has up to megabytes. 2,000 take as long by 10 as by 1,000."""
@@ -117,7 +117,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         title=card["title"],
         family=card["family"],
         source=head.status,
-        source_label=head.status if head.status == "verified" else f"{head.status} by {head.account or ANONYMOUS}",
+        source_label=source_label(head.status, head.account or ANONYMOUS),
         source_url=None,
         submission=head.id,
         version=head.version,

@@ -104,12 +104,17 @@ def _summaries(
 def _data(results: Sequence[CodecResult], summaries: dict[str, Quantiles], quantity: Quantity) -> ChartData:
     parts = ("minimum", "p5", "q1", "median", "q3", "p95", "maximum")
     labels = ("Least", "5 %", "25 %", "Median", "75 %", "95 %", "Most")
-    columns = [DataColumn("codec", "Codec"), DataColumn("kbps", "kbps", 2), DataColumn("n", "Clips", 0)]
+    columns = [
+        DataColumn("codec", "Codec"),
+        DataColumn("source", "Source"),
+        DataColumn("kbps", "kbps", 2),
+        DataColumn("n", "Clips", 0),
+    ]
     columns += [DataColumn(part, label, quantity.decimals) for part, label in zip(parts, labels, strict=True)]
     rows = []
     for row in sorted(results, key=lambda row: row.kbps):
         summary = summaries.get(row.codec)
         values = [getattr(summary, part) for part in parts] if summary else [None] * len(parts)
         kbps = None if math.isnan(row.kbps) else row.kbps
-        rows.append((row.codec, kbps, summary.n if summary else 0, *values))
+        rows.append((row.codec, row.source, kbps, summary.n if summary else 0, *values))
     return ChartData(columns, rows)

@@ -12,6 +12,7 @@ import numpy as np
 from codec_superb.metrics.overall import on_scale
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.moderation.score_deviation import votes
 from codec_superb.web.figures.radar import AxisValue, RadarAxis
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
@@ -66,20 +67,26 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
         mine = _value(own, key)
         if mine is None:
             continue
-        theirs = [value for value in (_value(row, key) for row in members) if value is not None]
+        told = [(_sender(row), value) for row in members if (value := _value(row, key)) is not None]
+        theirs = [value for _, value in told]
         ordered = sorted(theirs, reverse=not metric.higher_is_better)
         found.append(
             RadarAxis(
                 quantity=from_metric(metric),
                 scale=scale_words(metric),
                 own=_reading(metric, mine),
-                median=_reading(metric, median(theirs)) if theirs else None,
+                median=_reading(metric, median(votes(told))) if told else None,
                 worst=_reading(metric, ordered[0]) if theirs else None,
                 best=_reading(metric, ordered[-1]) if theirs else None,
                 others=len(theirs),
             )
         )
     return found
+
+
+def _sender(row: CodecResult) -> str:
+    """Return who has one vote: an account for all that nobody ran again, each verified codec by itself."""
+    return row.codec if row.source == "verified" else row.source
 
 
 def _value(row: CodecResult, key: str) -> float | None:

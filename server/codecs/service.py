@@ -261,7 +261,7 @@ def _category(
 
 
 def _band_view(near: Band) -> BandView:
-    members = [BandNeighbour(row.codec, row.title, row.kbps) for row in near.members]
+    members = [BandNeighbour(row.codec, row.title, row.kbps, row.source) for row in near.members]
     return BandView(near.low, near.high, FACTOR, members, near.other_datasets)
 
 
@@ -284,5 +284,5 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
 
 def _relatives(snapshot: Snapshot, card: Card) -> list[BandNeighbour]:
     members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
-    found = [BandNeighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
+    found = [BandNeighbour(entry.codec, entry.title, entry.nominal_kbps, entry.source_label) for entry in members]
     return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))

@@ -13,6 +13,7 @@ from codec_superb.server.compare.repository import datasets_of
 from codec_superb.server.database.models import ClipBlock, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import block_row
+from codec_superb.web.rows import source_label
 from codec_superb.web.site.clip import ClipColumn, ClipValue, ComparedClip
 
 
@@ -40,8 +41,9 @@ def compared_clip(session: Session, submissions: Sequence[Submission], dataset: 
 
 def _column(submission: Submission, row: ClipRow | None, state: str) -> ClipColumn:
     name, title = submission.codec.name, str(submission.card["title"])
+    source = source_label(submission.status, submission.sender)
     if row is None:
-        return ClipColumn(name, title, state, "absent", "", None, None, None, {})
+        return ClipColumn(name, title, state, "absent", "", None, None, None, {}, source)
     return ClipColumn(
         codec=name,
         title=title,
@@ -56,4 +58,5 @@ def _column(submission: Submission, row: ClipRow | None, state: str) -> ClipColu
             for key, value in row.metrics.items()
             if key in METRICS
         },
+        source=source,
     )

@@ -133,6 +133,7 @@ def _described(session: Session, submissions: Sequence[Submission]) -> list[Comp
             submission=submission.id,
             version=submission.version,
             status=submission.status,
+            submitter=submission.sender,
             results=[to_summary(row) for row in found[submission.id]],
         )
         for submission in submissions

@@ -29,6 +29,7 @@ from codec_superb.server.names.claims import (
     check_names,
     check_shown_names,
     claim_public_names,
+    expect_no_selection,
     replaced_by,
 )
 from codec_superb.server.operations.logs import get_logger
@@ -205,7 +206,7 @@ def store(
     if public:
         with database.transaction() as session:
             check_names(session, accepted.submission.codec, caller)
-            check_shown_names(session, accepted.submission)
+            check_shown_names(session, accepted.submission, caller)
     expect_own_vault(settings, database)
     new = not vault_of(settings).has(upload.sha256)
     try:
@@ -310,6 +311,8 @@ def _rows(session: Session, upload: Received, checked: Checked, codec: Codec, ca
 def _judge(session: Session, submission: Submission, caller: Identity, *, public: bool) -> None:
     """Decide whether the results are public at once, and if so keep their names."""
     session.flush()
+    if public:
+        expect_no_selection(session, submission)
     found = warnings_for(session, submission.id)
     submission.warnings = list(found)
     for replaced in () if caller.anonymous else replaced_by(session, submission):

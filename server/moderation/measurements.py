@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
 from codec_superb.server.database.models import COUNTED, Result, Submission
 from codec_superb.server.moderation.answers_too_good import Rival, too_good
+from codec_superb.server.moderation.neighbours import FEWEST_EQUAL
 from codec_superb.web.text import significant
 
 MOST = 30
@@ -71,6 +72,7 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
     votes: dict[Key, dict[Any, _Vote]] = defaultdict(dict)
     rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
     others = _others(session, submission, own)
+    yield from _same_tokens(own, others)
     rates = _rates(session, [other.identity for other in others])
     for identity, voter, confirmed, kind, figures in others:
         for key, figure in figures.items():
@@ -175,6 +177,22 @@ def _beyond(figure: Figure) -> Iterator[str]:
         value = figure[side]["value"]
         if value is not None and value > usual:
             yield f"{figure['figure']}: {significant(value)} on the {side}; codecs have up to {usual:g}"
+
+
+def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterator[Doubt]:
+    """Remark on datasets on which half of the figures of tokens, two or more, are another's to the last digit.
+
+    What is as on the originals, or nothing, may be so of any two codecs.
+    """
+    mine = {key: figure["resynthesis"]["value"] for key, figure in own.items() if _is_of_tokens(key[1])}
+    told = {key: value for key, value in mine.items() if value not in (None, 0.0, own[key]["reference"]["value"])}
+    of_all = Counter(key[0] for key in told)
+    for other in others:
+        there = {key: figure["resynthesis"]["value"] for key, figure in other.figures.items()}
+        for dataset, number in Counter(key[0] for key, value in told.items() if there.get(key) == value).items():
+            if number >= FEWEST_EQUAL and 2 * number >= of_all[dataset]:
+                whose = f"those of {other.identity} to the last digit: copied, or of the same encoder"
+                yield Doubt(dataset, f"figures of tokens are {whose}", holds=False)
 
 
 def _is_of_tokens(figure: str) -> bool:

@@ -21,7 +21,7 @@ from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged, noise_gain
 from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
-from codec_superb.server.moderation.score_deviation import BAND, deviation
+from codec_superb.server.moderation.score_deviation import BAND, deviation, votes
 from codec_superb.server.moderation.score_envelope import (
     SPOKEN_KBPS,
     ComparedResult,
@@ -137,7 +137,7 @@ def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> 
 def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a score far from those of codecs of similar bitrate."""
     band = _band(card, row, near)
-    found = None if row.score is None else deviation(row.score, [other.score for other in band])
+    found = None if row.score is None else deviation(row.score, votes((other.sender, other.score) for other in band))
     if found is not None and abs(found.sigmas) > SIGMAS:
         side = "above" if found.sigmas > 0 else "below"
         text = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -10,11 +10,23 @@ BAND = 1.5
 """Ratio of bitrates, up and down, within which codecs are compared. The band is centred on the submission's bitrate on
 a logarithmic scale, so that the increase of scores with bitrate does not shift the median."""
 FEWEST = 5
-"""Smallest number of codecs in a band; the spread of fewer is unreliable."""
+"""Smallest number of senders in a band; the spread of fewer is unreliable."""
 _NORMAL = 1.4826
 """Ratio of standard deviation to median absolute deviation for a normal distribution, 1 / Φ⁻¹(3/4)."""
 _LEAST_SIGMA = 0.01
 """Lower limit of sigma for scores in [0, 1], so that a few codecs with nearly equal scores make no outlier."""
+
+
+def votes(values: Iterable[tuple[Hashable, float]]) -> list[float]:
+    """Return a value for each sender: the median of its own, so that copies of one account weigh nothing.
+
+    >>> votes([("ann", 0.5), ("bob", 0.1), ("bob", 0.2), ("bob", 0.9)])
+    [0.5, 0.2]
+    """
+    found: dict[Hashable, list[float]] = {}
+    for sender, value in values:
+        found.setdefault(sender, []).append(value)
+    return [median(own) for own in found.values()]
 
 
 @dataclass(frozen=True, slots=True)

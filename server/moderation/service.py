@@ -21,7 +21,7 @@ from codec_superb.server.moderation.repository import (
     set_status,
 )
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.claims import claim_public_names
+from codec_superb.server.names.claims import claim_public_names, expect_no_selection
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import check_name, find_account
@@ -106,13 +106,7 @@ def decide(
     if after in PUBLIC:
         submission.public_since = submission.public_since or submission.decided
         if named:
-            try:
-                claim_public_names(session, submission, actor=actor)
-            except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
-                raise Conflict(
-                    f"a name, title or family that looks like one of {submission_id} became public just now; decide "
-                    "again to see which"
-                ) from None
+            _publish(session, submission, before, actor)
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
@@ -121,6 +115,20 @@ def decide(
     if before in PUBLIC or after in PUBLIC:
         record_change(session, submission_id, after)
     return submission
+
+
+def _publish(session: Session, submission: Submission, before: str, actor: str) -> None:
+    """Take the names of what becomes public, where it may stand."""
+    identity = submission.id  # not to be read once the transaction has failed
+    if before not in PUBLIC:
+        expect_no_selection(session, submission)
+    try:
+        claim_public_names(session, submission, actor=actor)
+    except IntegrityError:  # PostgreSQL: the check cannot see what another transaction has not committed yet
+        raise Conflict(
+            f"a name, title or family that looks like one of {identity} became public just now; decide "
+            "again to see which"
+        ) from None
 
 
 def _expect_files(session: Session, submission: Submission, settings: Settings | None) -> None:

@@ -39,6 +39,7 @@ from codec_superb.server.names.looks import (
 from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
+from codec_superb.web.text import count
 
 _SHOWN = 200
 """Characters of a value in a problem."""
@@ -59,11 +60,13 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
     expect_look(session, card, caller.account_id)
 
 
-def check_shown_names(session: Session, submission: Document) -> None:
+def check_shown_names(session: Session, submission: Document, caller: Identity) -> None:
     """Refuse what a submission brings of its own under a name with a word of the badges or of a known dataset.
 
-    Raises Refused.
+    So its words about its sender, but where maintainers called the account so. Raises Refused.
     """
+    if submission.submitter is not None and not reserved_word(caller.name):
+        _refuse_words([("submitter.name", submission.submitter.name)])
     _check_own_words(submission)
     if submission.kind == "custom":
         _check_datasets(session, submission)
@@ -195,6 +198,26 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
         yield (
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
+        )
+
+
+def expect_no_selection(session: Session, submission: Submission) -> None:
+    """Refuse to put a part of the clips in front of more of them, by the same account of the same codec and complete.
+
+    Failed clips count, since they are shown. Raises Conflict.
+    """
+    if submission.complete or submission.custom or submission.account_id is None:
+        return
+    before = select(Submission.id, Submission.version, Submission.clips).where(
+        Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id,
+        Submission.version < submission.version, Submission.status.in_(PUBLIC), Submission.complete,
+        Submission.clips > submission.clips, Submission.condition == submission.condition, Submission.custom.is_(False),
+    )  # fmt: skip
+    last = session.execute(before.order_by(Submission.version.desc()).limit(1)).one_or_none()
+    if last is not None:
+        raise Conflict(
+            f"a partial result of {count(submission.clips, 'clip')} would stand in front of version {last.version} of "
+            f"{submission.codec.name}, which is complete with {last.clips}: send all clips, or withdraw {last.id} first"
         )
 
 

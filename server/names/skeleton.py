@@ -16,8 +16,13 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 
-RESERVED = ("verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB")
+RESERVED = (
+    "verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB",
+    "certified", "confirmed", "approved", "endorsed", "winner", "champion", "ranked",
+)  # fmt: skip
 """Words of badges and of the board: codecs and models are called without them, letters that look alike included."""
+_FIRST = re.compile(r"(?:\b(?:rank|place|number|no)\b|[#№])\W*1(?!\w|[.,]\d)|\b1st\b|\bfirst place\b", re.IGNORECASE)
+"""Who is first is the board's to say too; ``rank 16`` and ``no 1.5`` say something else."""
 LIMIT = 800
 """Characters of the database's columns; a longer skeleton, of 80 ligatures of whole words, is kept as its SHA-256."""
 _MARK = "\u200e"
@@ -41,8 +46,9 @@ def skeleton(text: str) -> str:
 
 
 def reserved_word(text: str) -> str:
-    """Return the first of :data:`RESERVED` that a text says, or seems to; '' for none."""
-    return next((word for word in RESERVED if skeleton(word) in skeleton(text)), "")
+    """Return the first of :data:`RESERVED` that a text says, or seems to, or a first place; '' for none."""
+    first = _FIRST.search(unicodedata.normalize("NFKC", text))
+    return next((word for word in RESERVED if skeleton(word) in skeleton(text)), first[0] if first else "")
 
 
 def _decomposed(text: str) -> str:

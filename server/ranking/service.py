@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from sqlalchemy.orm import Session
 
+from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.ranking.aggregation import Places, borda, rank_ranges, weighted
 from codec_superb.server.ranking.caches import RankingCaches
@@ -116,6 +117,10 @@ def _range(ranges: tuple[Places, Places, Places], place: int) -> Range:
     return Range(*(int(part[place]) for part in ranges))
 
 
+def _said(entry: BoardEntry) -> str:
+    return f"{entry.title} ({entry.source_label})"
+
+
 def _turn(
     found: Field, shares: Sequence[Mapping[str, Fraction]], weights: Mapping[str, float]
 ) -> tuple[TurningPoint | None, str]:
@@ -123,7 +128,7 @@ def _turn(
     exact = {name: fraction(weight) for name, weight in weights.items()}
     reached = points(shares, exact)
     highest = max(reached)
-    first = [entry.title for entry, each in zip(found.entries, reached, strict=True) if each == highest]
+    first = [_said(entry) for entry, each in zip(found.entries, reached, strict=True) if each == highest]
     if len(first) > 1:
         return None, f"{', '.join(first[:-1])} and {first[-1]} are first together."
     turned = turn(shares, exact)
@@ -136,5 +141,7 @@ def _turn(
         if turned.weight > now
         else f"falls from {float(now):g} below {weight:g}"
     )
-    said = f"{first[0]} is first, unless the weight of “{ASPECTS[turned.aspect].label}” {moved}: then {other.title} is."
+    said = (
+        f"{first[0]} is first, unless the weight of “{ASPECTS[turned.aspect].label}” {moved}: then {_said(other)} is."
+    )
     return TurningPoint(turned.aspect, float(now), weight, other.codec, other.title), said

@@ -68,7 +68,8 @@ def _rows(board: Snapshot, category: Category) -> list[schemas.PastRow]:
     view = select_all(board, BoardState(category=category, source="runs"))
     return [
         schemas.PastRow(
-            codec=row.result.codec, kbps=row.result.summary.kbps, score=row.result.summary.score.value,
+            codec=row.result.codec, source=row.source, submitter=row.submitter,
+            kbps=row.result.summary.kbps, score=row.result.summary.score.value,
             low=row.result.summary.score.low, high=row.result.summary.score.high, rank=row.result.rank,
             unranked=row.unranked,
         )

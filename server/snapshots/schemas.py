@@ -25,6 +25,10 @@ class PastRow(ApiModel):
     """A codec in one category."""
 
     codec: str
+    source: str
+    """Its status then: ``verified`` or ``self-reported``."""
+    submitter: str
+    """Account that sent it, or ``anonymous``; '' where it is no longer public."""
     kbps: float | None
     score: float | None
     low: float | None

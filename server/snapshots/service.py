@@ -18,7 +18,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs.bibtex import entry, tex
 from codec_superb.server.errors import NotFound
 from codec_superb.server.snapshots.repository import CountedThen, change_before, counted_at, first_revision
-from codec_superb.web.rows import Source
+from codec_superb.web.rows import Source, source_label
 
 BOUND = ("codec", "file_sha256", "status", "submission", "version")
 """Fields of a row that the canonical JSON holds."""
@@ -72,9 +72,10 @@ def past_state(session: Session, revision: int, current: Snapshot) -> PastState:
 
 
 def _as_then(entry: BoardEntry, then: CountedThen) -> BoardEntry:
-    """Give a row the status that it had; of one that was taken back nothing is shown that its sender wrote freely."""
-    title = entry.codec if then.taken_back else entry.title
-    return replace(entry, source=cast("Source", then.status), source_label=then.status, title=title)
+    """Give a row the status that it had; of one that was taken back neither its sender nor their words are shown."""
+    title, submitter = (entry.codec, "") if then.taken_back else (entry.title, entry.submitter)
+    said = source_label(then.status, submitter) if submitter else then.status
+    return replace(entry, source=cast("Source", then.status), source_label=said, title=title, submitter=submitter)
 
 
 def citation(state: PastState, url: str) -> str:

@@ -14,7 +14,7 @@ from codec_superb.server.database.results import to_summary
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.server.submissions.operations import stored_operations
 from codec_superb.web.conditions import ConditionCategory, by_category, word_errors
-from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult
+from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult, source_label
 
 
 def condition_rows(conditioned: Iterable[Submission], clean: Iterable[Submission]) -> list[ConditionResult]:
@@ -58,7 +58,7 @@ def _rows(submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
     applications = stored_applications(card.name, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
-    source = submission.status if submission.status == "verified" else f"{submission.status} by {submission.sender}"
+    source = source_label(submission.status, submission.sender)
     return [ConditionResult(result, info, word_errors(result, applications), source) for result in results]
 
 

@@ -139,5 +139,6 @@ def _hover_text(row: CodecResult, s: Quantiles, quantity: Quantity) -> str:
         f"middle half {write(s.q1)} to {write(s.q3)}",
         f"5 % to 95 % {write(s.p5)} to {write(s.p95)}",
         f"all {write(s.minimum)} to {write(s.maximum)}",
+        chart_text(row.source),
     ]
-    return "<br>".join(lines)
+    return "<br>".join(filter(None, lines))

@@ -32,6 +32,8 @@ class ForestRow:
     """Clips."""
     gap: Gap | None
     """None keeps the row empty: nothing could be compared."""
+    sources: tuple[str, ...] = ()
+    """On whose word it stands, and on whose the baseline, a line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def _hover_text(row: ForestRow, gap: Gap, quantity: Quantity, baseline: str) -> 
         f"{chart_text(quantity.label)} {write(gap.codec)}, {chart_text(baseline)} {write(gap.baseline)}",
         f"difference <b>{write(gap.difference)}</b> {ends}".rstrip(),
         f"{words[gap.verdict]}, over {count(row.n, 'clip')}",
+        *map(chart_text, row.sources),
     ]
     return "<br>".join(lines)
 

@@ -47,7 +47,7 @@ def rate_chart(
     result says its place on it.
     """
     points = _points(results, quantity)
-    inside = near_others([row.place for row, _ in points])
+    inside = near_others([row.place for row, _ in points], [row.lossless for row, _ in points])
     layout = {**base_layout(), "xaxis": rate_axis(inside)}
     if across:
         layout["xaxis"]["title"]["text"] = across
@@ -159,7 +159,10 @@ def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict
         },
         "x": [row.place for row, _ in members],
         "y": [_value(e) for _, e in members],
-        "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.mean)}" for row, e in members],
+        "hovertext": [
+            "<br>".join(filter(None, [f"<b>{chart_text(row.title)}</b>", quantity.write(e.mean), _source(row)]))
+            for row, e in members
+        ],
         "hoverinfo": "text",
         "customdata": [codec_address(row.codec) for row, _ in members],
     }
@@ -254,7 +257,7 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
 
 
 def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
-    """Write the hover text of one point: name, bitrates, value with interval, clips, marks.
+    """Write the hover text of one point: name, bitrates, value with interval, clips, source, marks.
 
     Without clips nothing was measured here: bitrate and value are published ones.
     """
@@ -265,7 +268,8 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.mean)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip()]
-    lines.append(f"over {count(estimate.n, 'clip')}" if summary.clips else "published, not re-run here")
+    lines += [f"over {count(estimate.n, 'clip')}"] if summary.clips else []
+    lines += filter(None, [_source(row)])
     if row.lossless:
         lines.append("lossless: a ceiling")
     if not summary.complete:
@@ -275,6 +279,11 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
             else "incomplete: clips or datasets missing"
         )
     return "<br>".join(lines)
+
+
+def _source(row: CodecResult) -> str:
+    """Say on whose word a point stands; '' where nobody sends results."""
+    return chart_text(row.source) if row.summary.clips else "published, not re-run here"
 
 
 def _labelled(candidates: list[_Point], points: list[_Point], layout: dict[str, Any]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log10
 from typing import Any
 
 from codec_superb.web.text import count, significant
@@ -11,37 +12,67 @@ from codec_superb.web.theme import LIGHT
 REACH = 100.0
 """How far beyond the quartiles an axis goes: two decades. Of a board of classical codecs from 9 to 64 kbps that has
 room for the lowest of the catalogue (0.125 kbps) and for lossless ones in stereo."""
+REACH_LOSSY = 30.0
+"""The same upwards for lossy codecs: above a quartile of 20 kbps there is room for all of the catalogue, up to 576."""
 _ROOM = 0.012
 """Share of the axis between its end and the marks."""
 
 
-def near_others(places: Sequence[float]) -> list[float]:
-    """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all."""
-    ordered = sorted(places)
+def near_others(places: Sequence[float], lossless: Sequence[bool] = ()) -> list[float]:
+    """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all.
+
+    Where it is said which of them are ``lossless``, the others reach upwards no further than :data:`REACH_LOSSY`.
+    """
+    ordered = sorted(zip(places, lossless or [True] * len(places), strict=True))
     quarter = len(ordered) // 4
     if not quarter:
-        return ordered
-    low, high = ordered[quarter] / REACH, ordered[-1 - quarter] * REACH
-    return [place for place in ordered if low <= place <= high]
+        return [place for place, _ in ordered]
+    low, high = ordered[quarter][0] / REACH, ordered[-1 - quarter][0]
+    return [place for place, wide in ordered if low <= place <= high * (REACH if wide else REACH_LOSSY)]
+
+
+def at_edge(place: float, inside: Sequence[float], limits: Sequence[float]) -> tuple[float, str]:
+    """Return the logarithm at which a place stands on an axis of ``limits``, and the arrow that it is if moved.
+
+    ``inside`` is ascending, as :func:`near_others` gives it.
+    """
+    start, end = limits
+    room = _ROOM * (end - start)
+    if place < inside[0]:
+        return start + room, "arrow-bar-left"
+    return (end - room, "arrow-bar-right") if place > inside[-1] else (log10(place), "")
 
 
 def stand_at_edges(traces: Sequence[dict[str, Any]], layout: dict[str, Any], inside: Sequence[float]) -> None:
     """Move what is not among ``inside`` to the ends of the axis, as arrows that tell where they belong, in place."""
-    (start, end), least, most = layout["xaxis"]["range"], min(inside), max(inside)
-    room = _ROOM * (end - start)
     moved = 0
     for trace in traces:
-        beyond = {at: x for at, x in enumerate(trace["x"]) if not least <= x <= most}
-        for at, x in beyond.items():
-            trace["x"][at] = 10 ** (start + room if x < least else end - room)
+        for at, x in enumerate(trace["x"]):
+            place, arrow = at_edge(x, inside, layout["xaxis"]["range"])
+            if not arrow:
+                continue
+            trace["x"][at] = 10**place
             if "hovertext" in trace:  # a mark; lines and names have none
                 moved += trace["meta"]["role"] != "front points"  # drawn once more, over the others
                 state = "-open" if "-open" in trace["marker"]["symbol"][at] else ""  # with a dot it has none
-                trace["marker"]["symbol"][at] = f"arrow-bar-{'left' if x < least else 'right'}{state}"
-                trace["hovertext"][at] += f"<br>outside the axis, at {significant(x)}"
+                trace["marker"]["symbol"][at] = f"{arrow}{state}"
+                trace["hovertext"][at] += outside_text(x)
+    tell_outside(layout, moved)
+
+
+def outside_text(place: float) -> str:
+    """Say in the text of a mark where it belongs."""
+    return f"<br>outside the axis, at {significant(place)}"
+
+
+def tell_outside(layout: dict[str, Any], moved: int) -> None:
+    """Count above a chart what stands at the ends of its axis, in place."""
     if moved:
         layout["margin"]["t"] += 16
         text = f"{count(moved, 'codec')} outside the axis: {'arrows' if moved > 1 else 'an arrow'} at its end"
         place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
         font = {"size": 12, "color": LIGHT.muted}
-        layout["annotations"] = [{**place, "text": text, "showarrow": False, "font": font}]
+        layout["annotations"] = [
+            *layout.get("annotations", ()),
+            {**place, "text": text, "showarrow": False, "font": font},
+        ]

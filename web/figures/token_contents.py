@@ -34,7 +34,7 @@ class ContentsPoint(NamedTuple):
     mean: tuple[float, float] | None = None
     """Phones and speakers told by a codebook on average; None where it is not known."""
     detail: str = ""
-    """Further text of the point: bitrate, tokens a second."""
+    """Further text of the point: tokens a second, and on whose word it stands."""
 
 
 def contents_points(codecs: Sequence[tuple[CodecResult, Mapping[str, ApplicationRow]]]) -> list[ContentsPoint]:
@@ -48,7 +48,7 @@ def _point(result: CodecResult, rows: Mapping[str, ApplicationRow], style: Style
     phones, speakers = (_told(rows, f"{key.removesuffix('_pct')}_all_pct") for key in (PHONES, SPEAKERS))
     mean = None if phones is None or speakers is None else (phones, speakers)
     each = result.summary.tokens_per_second
-    detail = "" if each is None else f"{each:.0f} tokens a second"
+    detail = ", ".join(filter(None, ["" if each is None else f"{each:.0f} tokens a second", result.source]))
     said, by_whom = (rows[key].numbers.resynthesis for key in (PHONES, SPEAKERS))
     return ContentsPoint(result.title, style, said, by_whom, mean, detail)
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, floor, log2, nan
+from math import ceil, floor, inf, log2, nan
 from typing import Any
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.web.errors import PaperError
 from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.pareto import contenders, pareto_front
+from codec_superb.web.figures.remote import near_others
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.drawing import INCHES, LETTERS, Width, styled, written
 from codec_superb.web.paper.table import heading
@@ -52,7 +53,8 @@ def rate_figure(
     Panels stand below each other in one column, and up to three beside each other over two. Raises PaperError where no
     codec has a value, and where matplotlib is missing.
     """
-    panels = [(block, points) for block in blocks if (points := _points(block.results, quantity))]
+    near = _near(blocks, quantity)
+    panels = [(block, points) for block in blocks if (points := _points(block.results, quantity, near))]
     if not panels:
         raise _nothing_drawn(blocks, quantity)
     families = sorted({row.family for _, points in panels for row, _ in points})
@@ -96,11 +98,25 @@ def rate_figure(
 
 def left_out(blocks: Sequence[Block], quantity: Quantity) -> list[str]:
     """Name the codecs that have a value and no place on the axis of bitrates, each with the reason."""
-    rows = [row for block in blocks for row, _ in _known(block.results, quantity) if not row.kbps > 0]
+    near = _near(blocks, quantity)
+    rows = [row for block in blocks for row, _ in _known(block.results, quantity) if not _has_place(row, near)]
     return list(dict.fromkeys(f"{row.codec} ({_without_place(row)})" for row in rows))
 
 
+def _near(blocks: Sequence[Block], quantity: Quantity) -> tuple[float, float]:
+    """Return the lowest and the highest bitrate that leave each other room, over all panels."""
+    rows = [row for block in blocks for row, _ in _known(block.results, quantity) if row.kbps > 0]
+    inside = near_others([row.kbps for row in rows], [row.lossless for row in rows]) or [0.0]
+    return inside[0], inside[-1]
+
+
+def _has_place(row: CodecResult, near: tuple[float, float]) -> bool:
+    return row.kbps > 0 and near[0] <= row.kbps <= near[1]
+
+
 def _without_place(row: CodecResult) -> str:
+    if row.kbps > 0:
+        return f"at {kbps(row.kbps)} kbps it is far from all others"
     if row.summary.kbps is None:
         return row.uncounted or "it has no bitrate"
     return f"a logarithmic axis has no place for {kbps(row.kbps)} kbps"
@@ -122,8 +138,8 @@ _FRONT, _RINGED = "\uffff", "\uffff\uffff"
 _SHOWN = {_FRONT: "Pareto front", _RINGED: "Bitrate declared"}
 
 
-def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
-    return [(row, found) for row, found in _known(results, quantity) if row.kbps > 0]
+def _points(results: Sequence[CodecResult], quantity: Quantity, near: tuple[float, float] = (0.0, inf)) -> list[_Point]:
+    return [(row, found) for row, found in _known(results, quantity) if _has_place(row, near)]
 
 
 def _known(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:

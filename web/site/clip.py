@@ -34,6 +34,8 @@ class ClipColumn:
     seconds: float | None
     lag_samples: int | None
     metrics: Mapping[str, ClipValue]
+    source: str = ""
+    """On whose word it stands: ``verified`` or ``self-reported by ACCOUNT``."""
 
     @property
     def present(self) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from codec_superb.web.figures.across import TITLES, Across
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
 from codec_superb.web.figures.rate import LABEL_LENGTH, rate_axis, title_rate_axis
+from codec_superb.web.figures.remote import at_edge, near_others, outside_text, tell_outside
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.text import chart_text, count, interval, kbps, shortened
 from codec_superb.web.theme import LIGHT, family_style
@@ -18,8 +18,16 @@ from codec_superb.web.xares.rows import XaresRow
 
 _STRIP = 0.3
 """Width of the strip, of that of the bitrates."""
-_Placed = tuple[float, XaresRow]
-"""Logarithm of kbps or tokens a second, or a place in the strip."""
+
+
+class _Placed(NamedTuple):
+    x: float
+    """Logarithm of kbps or tokens a second, or a place in the strip."""
+    arrow: str
+    """Shape of what stands at an end of the axis; '' of others."""
+    place: float
+    """Kbps or tokens a second; 0 in the strip."""
+    row: XaresRow
 
 
 def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
@@ -35,8 +43,8 @@ def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
     layout, placed = _axes(drawn, quantity, across)
     heard_by = {row.encoder for row in drawn if row.kind == "resynthesis"}
     families: dict[str, list[_Placed]] = {}
-    for x, row in placed:
-        families.setdefault(_family(row, several=len(heard_by) > 1), []).append((x, row))
+    for each in placed:
+        families.setdefault(_family(each.row, several=len(heard_by) > 1), []).append(each)
     traces = [_seeds(name, members) for name, members in families.items()]
     traces += [_marks(name, members, quantity) for name, members in families.items()]
     traces.append(_names(placed, layout))
@@ -53,22 +61,25 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity, across: Across) -> tuple
     places = [(row, row.tokens_per_s if across else row.bits_per_s and row.bits_per_s / 1000) for row in rows]
     known = [(place, row) for row, place in places if place]
     without = sorted((row for row, place in places if not place), key=lambda row: (row.kind, row.title, row.mode))
-    axis = rate_axis([place for place, _ in known])
+    inside = near_others([place for place, _ in known])
+    axis = rate_axis(inside)
     left, right = axis["range"]
     layout = {**base_layout(), "xaxis": axis, "yaxis": base_axis(chart_text(quantity.axis_title))}
     if across:
         axis["title"]["text"] = TITLES[across]
     else:
         title_rate_axis(layout, {"nominal" if row.kind == "codec as encoder" else "measured" for _, row in known})
-    placed = [(log10(place), row) for place, row in known]
+    placed = [_Placed(*at_edge(place, inside, axis["range"]), place, row) for place, row in known]
+    tell_outside(layout, sum(bool(each.arrow) for each in placed))
     ends = [end for row in rows for end in (*row.seeds, row.clips.low, row.clips.high, row.value) if end is not None]
     layout["yaxis"]["range"] = padded_range(ends, quantity)
-    layout["shapes"], layout["annotations"] = [], []
+    layout.setdefault("annotations", [])
+    layout["shapes"] = []
     if without:
         width = _STRIP * (right - left)
         axis["range"] = [left, right + width]
         step = width / (len(without) + 1)
-        placed += [(right + step * number, row) for number, row in enumerate(without, 1)]
+        placed += [_Placed(right + step * number, "", 0.0, row) for number, row in enumerate(without, 1)]
         paper = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         layout["shapes"] = [
             {"type": "rect", **paper, "x0": 10**right, "x1": 10 ** (right + width), "fillcolor": LIGHT.soft,
@@ -76,7 +87,7 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity, across: Across) -> tuple
             {"type": "line", **paper, "x0": 10**right, "x1": 10**right, "line": {"color": LIGHT.front, "dash": "dot"}},
         ]  # fmt: skip
         # upright, for which a phone has room too
-        layout["annotations"] = [
+        layout["annotations"] += [
             {"xref": "x", "x": right, "xanchor": "left", "yref": "paper", "y": 0.5, "yanchor": "middle",
              "textangle": -90, "text": "no tokens known" if across else "no bit rate", "showarrow": False,
              "font": {"size": 12, "color": LIGHT.muted}}
@@ -96,7 +107,7 @@ def _family(row: XaresRow, *, several: bool) -> str:
 def _seeds(family: str, members: Sequence[_Placed]) -> dict[str, Any]:
     x: list[float | None] = []
     y: list[float | None] = []
-    for place, row in members:
+    for place, _, _, row in members:
         if len(row.seeds) > 1:
             x += [10**place, 10**place, None]
             y += [min(row.seeds), max(row.seeds), None]
@@ -108,19 +119,23 @@ def _seeds(family: str, members: Sequence[_Placed]) -> dict[str, Any]:
 
 def _marks(family: str, members: Sequence[_Placed], quantity: Quantity) -> dict[str, Any]:
     style = family_style(family)
-    up = [max(0.0, (row.clips.high or row.value) - row.value) for _, row in members]
-    down = [max(0.0, row.value - (row.clips.low if row.clips.low is not None else row.value)) for _, row in members]
+    up = [max(0.0, (row.clips.high or row.value) - row.value) for *_, row in members]
+    down = [max(0.0, row.value - (row.clips.low if row.clips.low is not None else row.value)) for *_, row in members]
     error = {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
     return {
         "type": "scatter", "mode": "markers", "name": chart_text(family), "meta": {"role": "family", "family": family},
-        "x": [10**place for place, _ in members], "y": [row.value for _, row in members],
+        "x": [10**each.x for each in members], "y": [each.row.value for each in members],
         "marker": {
-            "symbol": [style.symbol + ("-open" if row.mode != "references" else "") for _, row in members],
+            "symbol": [
+                (each.arrow or style.symbol) + ("-open" if each.row.mode != "references" else "") for each in members
+            ],
             "size": 10, "color": style.colour, "line": {"width": 1.5, "color": style.colour},
         },
         "error_y": {**error, "color": style.colour, "thickness": 1, "width": 3},
-        "hovertext": [hover_text(row, quantity) for _, row in members], "hoverinfo": "text",
-        "customdata": [row.url for _, row in members],
+        "hovertext": [
+            hover_text(each.row, quantity) + (outside_text(each.place) if each.arrow else "") for each in members
+        ],
+        "hoverinfo": "text", "customdata": [each.row.url for each in members],
     }  # fmt: skip
 
 
@@ -155,13 +170,13 @@ def spread_text(row: XaresRow) -> str:
 def _names(placed: Sequence[_Placed], layout: dict[str, Any]) -> dict[str, Any]:
     """Name the points whose name fits, over everything else."""
     (left, right), (bottom, top) = layout["xaxis"]["range"], layout["yaxis"]["range"]
-    places = [((x - left) / (right - left), (row.value - bottom) / (top - bottom)) for x, row in placed]
-    labels = [shortened(row.title, LABEL_LENGTH) for _, row in placed]
+    places = [((x - left) / (right - left), (row.value - bottom) / (top - bottom)) for x, *_, row in placed]
+    labels = [shortened(each.row.title, LABEL_LENGTH) for each in placed]
     fits = fitting_labels(places, labels, places)
-    shown = [pair for pair, fit in zip(placed, fits, strict=True) if fit]
+    shown = [each for each, fit in zip(placed, fits, strict=True) if fit]
     return {
         "type": "scatter", "name": "names", "meta": {"role": "names"}, "mode": "markers+text",
-        "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink}, "x": [10**x for x, _ in shown],
-        "y": [row.value for _, row in shown], "text": [chart_text(row.title, LABEL_LENGTH) for _, row in shown],
+        "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink}, "x": [10**each.x for each in shown],
+        "y": [each.row.value for each in shown], "text": [chart_text(each.row.title, LABEL_LENGTH) for each in shown],
         "textposition": "top left", "textfont": {"size": 12, "color": LIGHT.ink}, "hoverinfo": "skip",
     }  # fmt: skip

@@ -67,6 +67,7 @@ def test_names_of_people_and_custom_datasets_keep_to_a_line(packed: OpenedSubmis
         problem = one(asked(packed, kind="custom", datasets=(entry.model_copy(update={"title": text}),)))
         assert problem.path == "submission.json: datasets.0.title"
     assert one(asked(packed, card={"title": "two\nlines"})).path == f"{CARD}.title"
+    assert one(asked(packed, card={"encode_only": True})).path == f"{CARD}.encode_only"
 
 
 def test_custom_datasets_are_admitted_whatever_is_known(packed: OpenedSubmission) -> None:

@@ -214,6 +214,18 @@ def test_samples_of_other_clips(file: bytes, change: dict[str, str]) -> None:
     assert problems == [(f"{DOCUMENT}: samples.1", "a clip that is ok, in its category", place, PACK)]
 
 
+def test_two_samples_of_one_clip(file: bytes) -> None:
+    """Each is of a clip of its own."""
+    place: list[str] = []
+
+    def edit(data: dict[str, Any]) -> None:
+        first = data["samples"][0]
+        data["samples"][1].update({name: first[name] for name in ("dataset", "clip", "category")})
+        place.append(f"{first['dataset']}/{first['clip']}")
+
+    assert edited(file, edit) == [(f"{DOCUMENT}: samples.1", "a clip that no other sample is of", place[0], PACK)]
+
+
 def test_the_same_file_for_both_sides(file: bytes) -> None:
     """A reference that is listed as the resynthesis as well would be compared with itself."""
 

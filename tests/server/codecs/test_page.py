@@ -118,7 +118,7 @@ class TestPage:
             "The band: 2 other codecs within" in found.text
         )
         assert "1 more measured on other datasets or clips, by other definitions, or without counted bits" in found.text
-        assert "Opus 20K (20.2 kbps)" in found.text
+        assert "Opus 20K (20.2 kbps, self-reported by " in found.text
         assert "/codecs/opus_64k" in found.links  # of the family, not of the band
         assert "Opus 64K (" not in found.text
 

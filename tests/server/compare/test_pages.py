@@ -96,8 +96,13 @@ class TestComparison:
             "share no clip to listen to",
             "expected at least 2 rising points",
             "hostile: no dataset, metric or clip",
+            "hostile (self-reported by anonymous) against plain (self-reported by anonymous)",
         ):
             assert text in page.text
+        # two cards, two codecs in three categories, three rows and the baseline's column
+        assert page.text.count("self-reported</span><small>by anonymous</small>") == 12
+        (trace,) = board.get("/api/v1/compare/figure?codec=plain&codec=hostile&metric=pesq").json()["data"]
+        assert "self-reported by anonymous<br>baseline self-reported by anonymous" in trace["hovertext"][0]
 
     def test_hostile_titles_are_text(self, board: TestClient) -> None:
         """In the page, and in the figure's JSON for Plotly."""
@@ -138,6 +143,7 @@ class TestClip:
         page = board.get(self.ADDRESS, headers=HTML)
         assert f"{values[0]:.2f}" in page.text
         assert found["same_state"] is True
+        assert page.text.count("<small>self-reported by anonymous</small>") == len(found["codecs"])
 
     def test_undefined_and_failed_are_words(self, client: TestClient, database: Database) -> None:
         """A reason stands where a value is missing."""

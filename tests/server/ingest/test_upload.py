@@ -96,11 +96,16 @@ class TestUpload:
         assert (answer.json()["failed"], answer.json()["complete"]) == (1, False)
 
     def test_a_run_of_some_clips_is_partial(self, service: Service, tmp_path: Path) -> None:
-        """A limited run says how large the dataset is, and is believed because the service knows."""
+        """It says how large the dataset is, and never stands in front of all clips; what fails on one does."""
         data = make_file(draw_rows(1, 6), tmp_path, codec="limited_16k", about={"clips": 12})
         answer = service.send(data)
         assert answer.status_code == 201, answer.text
         assert not answer.json()["complete"]
+        assert service.send(make_file(draw_rows(2, 12), tmp_path, codec="limited_16k")).json()["complete"]
+        again = service.send(make_file(draw_rows(3, 6), tmp_path, codec="limited_16k", about={"clips": 12}))
+        assert (again.status_code, "in front of version 2" in again.json()["detail"]) == (409, True)
+        rows = [*draw_rows(4, 12)[:11], failed("mini/clip011", category="music")]
+        assert service.send(make_file(rows, tmp_path, codec="limited_16k")).status_code == 201
 
 
 class TestSameFile:

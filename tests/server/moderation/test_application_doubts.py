@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from support.server.board import Probed, make_submission
+from support.server.people import ON_SQLITE
 from support.server.warned import SPEECH, publish, warned
 
 from codec_superb.pipeline.conditions.record import parse_condition
@@ -63,6 +64,20 @@ class TestApplications:
         card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
         found = warned(database, card=card, applications=[Probed(figure, value, ceiling)])
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    @ON_SQLITE
+    def test_tokens_of_another_account(self, database: Database) -> None:
+        """Equal figures of tokens are a remark, since two codecs may share an encoder; one of three says nothing."""
+        card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
+        of_ann = [
+            Probed("tokens_unigram_bits", 5.125, 6.0),
+            Probed("tokens_after_bits", 4.25, 6.0),
+            Probed("tokens_lm_bits", 4.5, 6.0),
+        ]
+        publish(database, "other_x", 12.0, 0.79, owner="ann", card=card, applications=of_ann)
+        copied = [*of_ann[:2], Probed("tokens_lm_bits", 4.75, 6.0)]
+        (found,) = warned(database, owner="mallory", card=card, applications=copied)
+        assert ("to the last digit" in found["text"], found["holds"]) == (True, False)
 
     def test_tokens_of_a_codec_without_any(self, database: Database) -> None:
         """A codec of bytes has none."""

@@ -95,7 +95,7 @@ class TestOutlier:
     def others(self, database: Database, count: int = 6, **made: Any) -> None:
         """Publish codecs of other families around 12 kbps, from 0.60 to 0.65."""
         for number in range(count):
-            publish(database, f"other{number}_x", 9.0 + number, 0.60 + 0.01 * number, **made)
+            publish(database, f"other{number}_x", 9.0 + number, 0.60 + 0.01 * number, **({"owner": f"{number}"} | made))
 
     @pytest.mark.parametrize(("score", "side"), [(0.95, "above"), (0.3, "below")])
     def test_on_either_side(self, database: Database, score: float, side: str) -> None:
@@ -112,12 +112,13 @@ class TestOutlier:
             (4, 0.95, 12.0, {}),
             (6, 0.95, 40.0, {}),
             (6, 0.95, 12.0, {"card": {"kind": "lossless"}}),
+            (6, 0.95, 12.0, {"owner": "one"}),
         ],
-        ids=["within", "few", "other bitrate", "lossless neighbours"],
+        ids=["within", "few", "other bitrate", "lossless neighbours", "of one account"],
     )
     @ON_SQLITE
     def test_silence(self, database: Database, count: int, score: float, kbps: float, made: Mapping[str, Any]) -> None:
-        """Within the spread, among few, at another bitrate, or among lossless codecs nobody is one."""
+        """Within the spread, among few, at another bitrate, or lossless codecs or those of one account nobody is."""
         self.others(database, count, **made)
         assert warned(database, kbps=kbps, score=score) == []
 

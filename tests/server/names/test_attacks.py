@@ -72,6 +72,8 @@ class TestTitles:
         for fields in (
             {"title": "My codec, verified by the maintainers"}, {"title": "Mine (OFFICIAL)"}, {"title": "Vеrifıed"},
             {"family": "codec_superb"}, {"title": "M a i n t a i n e r's"}, {"codec": "self_reported_1k"},
+            {"title": "Mine, Certified"}, {"title": "Confirmed by the board"}, {"title": "Mine: rank #1"},
+            {"title": "No. 1"}, {"sender": "Verified by Codec-SUPERB"},
         ):  # fmt: skip
             problems = service.problems(packed(**({"codec": "plain_1k"} | fields)))
             assert all("is the board's to say" in problem["expected"] for problem in problems), fields

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.profile import examples
 
+from codec_superb.applications.backends import BACKENDS
 from codec_superb.base_codec import registry
+from codec_superb.pipeline.literature.records import TABLES
+from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.submission.titles import TITLE_LIMIT, title_fault
+from codec_superb.server.names.skeleton import reserved_word
 
 ZALGO = "O" + "\u0335\u0353\u0310" * 5 + "pus"
 
@@ -35,6 +39,11 @@ ZALGO = "O" + "\u0335\u0353\u0310" * 5 + "pus"
         (ZALGO, "combining marks"),
         (" space", "' space'"),
         ("two  spaces", "'two  spaces'"),
+        ("Opus ✓", "U+2713 CHECK MARK"),
+        ("★ Opus", "U+2605 BLACK STAR"),
+        ("Opus 🏆", "U+1F3C6 TROPHY"),
+        ("① Opus", "U+2460 CIRCLED DIGIT ONE"),
+        ("√ Opus", "U+221A SQUARE ROOT"),
     ],
 )
 def test_what_is_refused(title: str, word: str) -> None:
@@ -45,7 +54,17 @@ def test_what_is_refused(title: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["Opus 12 kbps", "é", "音声コーデック", "เสียงพูด ชื่อ", "кодек речи", "مرحبا", "A–B (½), 44.1 kHz/🎵"]
+    "title",
+    [
+        "Opus 12 kbps",
+        "é",
+        "音声コーデック",
+        "เสียงพูด ชื่อ",
+        "кодек речи",
+        "مرحبا",
+        "A–B (½), 44.1 kHz/♪",
+        "AMR-WB+ ®, 2² × ±1 °C → *",
+    ],
 )
 def test_what_is_taken(title: str) -> None:
     """Any script is."""
@@ -53,9 +72,14 @@ def test_what_is_taken(title: str) -> None:
 
 
 def test_the_catalogue_keeps_to_it() -> None:
-    """So that its codecs can be submitted."""
+    """So that its codecs can be submitted; neither it nor a published table says what the board alone may."""
     titles = {name: registry.card(name).title for name in registry.names()}
     assert {name: fault for name, title in titles.items() if (fault := title_fault(title))} == {}
+    published = [codec.name for table in TABLES for codec in published_table(table).codecs]
+    assert [text for text in (*titles, *titles.values(), *published, *BACKENDS) if reserved_word(text)] == []
+    assert [
+        text for text in ("LoRA rank 16", "rank 1.5", "no. 12", "first stage", "top-1 of 8") if reserved_word(text)
+    ] == []
 
 
 @given(st.text(max_size=100))

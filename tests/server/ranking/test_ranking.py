@@ -129,7 +129,10 @@ class TestRanking:
         assert sum(abilities) == pytest.approx(0, abs=1e-6)
         assert (found["clips"], found["compared"]) == (CLIPS, 6)
         assert all(row["by_clips"] for row in found["codecs"])
-        assert (found["summary"], found["turn"]) == ("twin_a and twin_b are first together.", None)
+        assert (found["summary"], found["turn"]) == (
+            "twin_a (self-reported by anonymous) and twin_b (verified) are first together.",
+            None,
+        )
         reasons = {each["codec"]: each["reason"] for each in found["unranked"]}
         assert set(reasons) == {"speech_only", "other_state", "exact"}
         assert reasons["speech_only"] == "Audio (overall score): no results"

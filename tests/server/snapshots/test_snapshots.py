@@ -118,12 +118,17 @@ def test_an_upgrade_whose_catalogue_has_a_name_changes_no_earlier_state(client: 
 
 
 def test_the_page_cites_and_says_what_is_no_longer_public(client: TestClient, database: Database) -> None:
-    """Of results that were taken back the name stays, not what their sender wrote; categories have tabs."""
+    """Of results that were taken back the name stays, without sender and their words; others have badge and account."""
     with database.transaction(write=True) as session:
         taken = make_submission(session, "opus_12k", 12.0, 0.6, card={"title": "A title to regret"})
         decide(session, taken, "withdraw", "spam", actor="m")
+        make_submission(session, "mp3_32k", 32.0, 0.8, owner="lab")
     client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
     page = client.get("/snapshots/1?category=music").text
+    assert "self-reported</span><small>opus_12k</small>" in page  # nor who that was
+    assert "self-reported</span><small>by lab</small>" in client.get("/snapshots/3").text
+    told = [(row["source"], row["submitter"]) for at in (1, 3) for row in snapshot(client, at)["categories"]["music"]]
+    assert told == [("self-reported", ""), ("self-reported", "lab")]
     assert "no longer public" in page
     assert "regret" not in page
     assert f"/submissions/{taken}" not in page

@@ -60,9 +60,9 @@ def categories(clips: int = CLIPS, dataset: str = "mini") -> dict[str, Category]
 
 def make_file(
     rows: Sequence[ClipRow], folder: Path, *, codec: str = "opus_16k", samples: int = 0, contact: str | None = None,
-    about: dict[str, Any] | None = None, condition: Condition | None = None, **card_fields: Any,
+    about: dict[str, Any] | None = None, condition: Condition | None = None, sender: str = "Ann", **card_fields: Any,
 ) -> bytes:  # fmt: skip
-    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset.
+    """Pack rows of one dataset; ``sender`` is in the file's words, ``about`` replaces what the run says of its dataset.
 
     A codec of the catalogue has the catalogue's card, as the service wants it.
     """
@@ -71,7 +71,7 @@ def make_file(
     run = write_run(folder, rows, card=card(codec, **(listed | card_fields)), condition=condition, **(about or {}))
     dataset = with_audio(run, rows, folder / "audio") if samples else None
     datasets = {dataset.name: dataset} if dataset else None
-    submitter = Submitter(name="Ann", contact=contact)
+    submitter = Submitter(name=sender, contact=contact)
     return pack([run], folder / "out.zip", submitter=submitter, samples=samples, datasets=datasets).read_bytes()
 
 

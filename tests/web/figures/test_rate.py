@@ -27,9 +27,9 @@ def results() -> list[CodecResult]:
     return make_results(make_points("speech", 12))
 
 
-def chart(rows: list[CodecResult], quantity: Quantity = SCORE) -> Figure:
+def chart(rows: list[CodecResult], quantity: Quantity = SCORE, *, lines: bool = True) -> Figure:
     """Draw with the styles of the rows' own families."""
-    return rate_chart(rows, quantity, family_styles(row.family for row in rows))
+    return rate_chart(rows, quantity, family_styles(row.family for row in rows), lines=lines)
 
 
 def traces(figure: Figure, role: str) -> dict[str | None, dict[str, Any]]:
@@ -140,11 +140,15 @@ def test_incomplete_codecs_are_open_marks_that_say_why() -> None:
 
 
 def test_hover_says_name_bitrate_value_interval_and_clips() -> None:
-    """Everything about a point can be read from it."""
-    text = traces(chart([one("a", 12.34, 0.5, nominal_kbps=12.0)]), "family")["a"]["hovertext"][0]
+    """Everything about a point can be read from it, and of thousands on whose word they stand."""
+    row = replace(one("a", 12.34, 0.5, nominal_kbps=12.0), source="self-reported by A<b>")
+    text = traces(chart([row]), "family")["a"]["hovertext"][0]
     assert text == (
         "<b>a</b><br>12.3 kbps measured, 12.0 nominal<br>Overall score: <b>0.500</b>  [0.480, 0.510]<br>over 7 clips"
+        "<br>self-reported by A&lt;b&gt;"
     )
+    short = traces(chart([row], lines=False), "points")["a"]["hovertext"][0]
+    assert short == "<b>a</b><br>0.500<br>self-reported by A&lt;b&gt;"
 
 
 def test_codecs_without_value_or_bitrate_are_left_out() -> None:
@@ -225,4 +229,8 @@ def test_points_far_from_all_others_leave_them_room() -> None:
     assert {"tiny", "huge"}.isdisjoint(traces(figure, "names"))
     (note,) = figure["layout"]["annotations"]
     assert note["text"] == "2 codecs outside the axis: arrows at its end"
-    assert "annotations" not in chart([*rows, one("low", 0.04, 0.4), one("flac", 900.0, 1.0)])["layout"]
+    assert "annotations" not in chart([*rows, one("low", 0.04, 0.4), one("flac", 900.0, 1.0, lossless=True)])["layout"]
+    (note,) = chart([*rows, one("flac", 700.0, 1.0, lossless=True), one("wasteful", 900.0, 0.5)])["layout"][
+        "annotations"
+    ]
+    assert note["text"].startswith("1 codec outside")

@@ -84,6 +84,10 @@ def test_the_front_is_of_counted_bits() -> None:
     assert left_out([Block("speech", ("mini",), [declared, silent, unknown, *counted])], SCORE) == [
         "silent (a logarithmic axis has no place for 0.00 kbps)", "unknown (its bitrate is not stated)",
     ]  # fmt: skip
+    far = replace(changed(counted[0], kbps=9e6), codec="far")
+    assert left_out([Block("speech", ("mini",), [far, *counted])], SCORE) == [
+        "far (at 9000000 kbps it is far from all others)"
+    ]
     with pytest.raises(PaperError, match=r"a value of score, got none: silent \(a logarithmic axis"):
         rate_figure([Block("speech", ("mini",), [silent])], SCORE, "one", "pdf")
 

@@ -124,7 +124,7 @@ def test_who_was_asked_about_fewer_clips_says_so() -> None:
 
 
 def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
-    """The chart has an axis, and nothing at a bitrate; without rows it says so."""
+    """The chart has an axis, and nothing at a bitrate; without rows it says so; one far from all others is an arrow."""
     mel = [row for row in rows_of_result(make_records()[1], "") if row.figure == LANGUAGE]
     drawn = xares_rate_chart(mel)
     (marks,) = (trace for trace in drawn["data"] if trace["meta"]["role"] == "family")
@@ -132,6 +132,14 @@ def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
     assert strip["x0"] < marks["x"][0] < strip["x1"]
     assert marks["name"] == MEL
     assert xares_rate_chart([])["data"] == []
+    rows = [replace(mel[0], bits_per_s=1000.0 * 2**at, encoder=f"codec {at}") for at in range(5)]
+    usual = xares_rate_chart(rows)["layout"]["xaxis"]["range"]
+    drawn = xares_rate_chart([*rows, replace(rows[0], bits_per_s=9e9, encoder="absurd")])
+    (marks,) = (trace for trace in drawn["data"] if trace["meta"]["role"] == "family")
+    assert drawn["layout"]["xaxis"]["range"] == usual
+    assert (marks["marker"]["symbol"][-1], marks["x"][-1] < 10 ** usual[1]) == ("arrow-bar-right", True)
+    assert "outside the axis, at" in marks["hovertext"][-1]
+    assert "1 codec outside the axis" in drawn["layout"]["annotations"][0]["text"]
     assert xares_heat_chart(mel)["data"][0]["text"] == [[""], ["99.10"]]
 
 

@@ -117,7 +117,8 @@ def band_sentence(band: BandView) -> str:
     if not band.members:
         return f"No other codec with public results on the same datasets lies within {ends}{left_out}."
     who = f"The band: {count(len(band.members), 'other codec')} within {ends}, on the same datasets{left_out}."
-    return f"{who} The grey ring is their range, the dotted line their median."
+    median = "their median, where an account has one vote for what nobody ran again"
+    return f"{who} The grey ring is their range, the dotted line {median}."
 
 
 def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -> TextTable:

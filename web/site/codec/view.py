@@ -80,6 +80,8 @@ class BandNeighbour:
     title: str
     kbps: float | None
     """Measured in the band; nominal among the family."""
+    source: str
+    """On whose word it stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ def application_table(comparison: Comparison, model: tuple[str, str, str]) -> Te
     codecs = [codec for codec in comparison.codecs if any(_has(part, codec.name) for part in parts)]
     dataset, backend, sha256 = model
     where = f"On {dataset}" if dataset else "Over several datasets"
-    heads = (TextCell("Figure"), TextCell("Original sound"), *(TextCell(codec.title) for codec in codecs))
+    heads = (TextCell("Figure"), TextCell("Original sound"), *(TextCell(codec.title, codec.source) for codec in codecs))
     rows = tuple(_row(part, [codec.name for codec in codecs]) for part in parts)
     return TextTable(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
 

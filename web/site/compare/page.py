@@ -42,6 +42,7 @@ class GapLine:
     title: str
     n: int
     gap: Gap | None
+    of: ComparedCodec
     counts: MetricGap | None = None
     """Wins, losses and ties; None for the overall score, which is no number of a single clip."""
 
@@ -102,7 +103,8 @@ def _overall(comparison: Comparison, category: Category) -> list[GapLine]:
         part = next((part for part in pair.categories if part.category == category), None)
         clips = sum(entry.shared for entry in pair.datasets if entry.category == category)
         gap = part.score if part else None
-        lines.append(GapLine(group_label("", category), pair.codec, _title(comparison, pair), clips, gap))
+        of = _codec(comparison, pair.codec)
+        lines.append(GapLine(group_label("", category), pair.codec, _title(comparison, pair), clips, gap, of))
     return lines if any(line.gap for line in lines) else []
 
 
@@ -122,28 +124,40 @@ def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap 
 
 
 def _line(comparison: Comparison, pair: CodecPair, dataset: str, category: Category, key: str) -> GapLine:
-    group, title = group_label(dataset, category), _title(comparison, pair)
+    group, title, of = group_label(dataset, category), _title(comparison, pair), _codec(comparison, pair.codec)
     part = next((part for part in pair.datasets if (part.dataset, part.category) == (dataset, category)), None)
     if part is None:
-        return GapLine(group, pair.codec, title, 0, None)
+        return GapLine(group, pair.codec, title, 0, None, of)
     if key == SCORE_KEY:
-        return GapLine(group, pair.codec, title, part.shared, part.score)
+        return GapLine(group, pair.codec, title, part.shared, part.score, of)
     counts = next((entry for entry in part.metrics if entry.metric == key), None)
-    return GapLine(group, pair.codec, title, counts.n if counts else 0, counts.gap if counts else None, counts)
+    return GapLine(group, pair.codec, title, counts.n if counts else 0, counts.gap if counts else None, of, counts)
 
 
 def _title(comparison: Comparison, pair: CodecPair) -> str:
     """Name a codec for people; two of the same title are distinguished by their names."""
-    title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    title = _codec(comparison, pair.codec).title
     same = [codec for codec in comparison.codecs if codec.title == title]
     return title if len(same) == 1 else f"{title} ({pair.codec})"
 
 
+def _codec(comparison: Comparison, name: str) -> ComparedCodec:
+    return next(codec for codec in comparison.codecs if codec.name == name)
+
+
+def pair_title(comparison: Comparison, codec: str, *, local: bool) -> str:
+    """Name a codec and the baseline, each with on whose word it stands, which ``local`` runs do not say."""
+    both = (_codec(comparison, codec), comparison.codecs[0])
+    return " against ".join(of.name if local else f"{of.name} ({of.source})" for of in both)
+
+
 def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:
     """Make the rows of the figure out of the lines of the table."""
-    families = {codec.name: codec.family for codec in comparison.codecs}
-    lines = gap_lines(comparison, key)
-    return [ForestRow(line.group, line.title, families[line.codec], line.n, line.gap) for line in lines]
+    baseline = f"baseline {comparison.codecs[0].source}"
+    return [
+        ForestRow(line.group, line.title, line.of.family, line.n, line.gap, (line.of.source, baseline))
+        for line in gap_lines(comparison, key)
+    ]
 
 
 def clip_metric(comparison: Comparison, key: str) -> str:

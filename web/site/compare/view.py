@@ -9,7 +9,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
-from codec_superb.web.rows import Gap, Verdict
+from codec_superb.web.rows import Gap, Verdict, source_label
 
 FEWEST, MOST = 2, 6
 """Codecs of one comparison."""
@@ -26,9 +26,16 @@ class ComparedCodec:
     """Id of the submission: the newest that is public."""
     version: int
     status: str
-    """``verified`` or ``published``."""
+    """``verified`` or ``self-reported``."""
+    submitter: str
+    """Account that sent it, or ``anonymous``."""
     results: Sequence[ResultSummary]
     """Its own, over all of its clips, by category."""
+
+    @property
+    def source(self) -> str:
+        """On whose word it stands, in words."""
+        return source_label(self.status, self.submitter)
 
 
 @dataclass(frozen=True, slots=True)

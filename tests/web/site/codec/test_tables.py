@@ -68,7 +68,8 @@ class TestResults:
 
 
 ENDS = "within 8.00 to 18.0 kbps measured (a factor of 1.5 either way)"
-RING = "The grey ring is their range, the dotted line their median."
+MEDIAN = "the dotted line their median, where an account has one vote for what nobody ran again."
+RING = f"The grey ring is their range, {MEDIAN}"
 
 
 ELSEWHERE = "measured on other datasets or clips, by other definitions, or without counted bits"
@@ -84,7 +85,7 @@ ELSEWHERE = "measured on other datasets or clips, by other definitions, or witho
 )
 def test_band_in_a_sentence(members: int, elsewhere: int, sentence: str) -> None:
     """Who is compared with, and who is not."""
-    near = [BandNeighbour(f"c{at}", f"C {at}", 12.0) for at in range(members)]
+    near = [BandNeighbour(f"c{at}", f"C {at}", 12.0, "verified") for at in range(members)]
     assert band_sentence(BandView(8.0, 18.0, 1.5, near, elsewhere)) == sentence
 
 
@@ -136,8 +137,14 @@ def test_sections_are_those_with_content_and_comparison_is_with_the_nearest() ->
     """Without results, samples or history there is nothing to lead to."""
     empty = CodecView("a b", "A", "f", "", (), None, ())
     assert (empty.sections, empty.compare_url) == ([], None)
-    band = BandView(8.0, 18.0, 1.5, [BandNeighbour("far", "Far", 9.0), BandNeighbour("n&r", "Near", 12.1)], 0)
-    many = [BandNeighbour(f"c{n}", f"C{n}", 12.0 + n / 10) for n in range(-15, 16) if n]
+    band = BandView(
+        8.0,
+        18.0,
+        1.5,
+        [BandNeighbour("far", "Far", 9.0, "verified"), BandNeighbour("n&r", "Near", 12.1, "verified")],
+        0,
+    )
+    many = [BandNeighbour(f"c{n}", f"C{n}", 12.0 + n / 10, "verified") for n in range(-15, 16) if n]
     crowded = category(result(kbps=12.0), result(), band=replace(band, members=many))
     assert [each.kbps for each in crowded.nearest] == [12.0 + n / 10 for n in (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)]
     assert headline(category(result(kbps=12.04, score=score(0.8, 0.79, 0.81)))) == (

@@ -55,7 +55,11 @@ PAIR = CodecPair(
     [dataset("x", PESQ, STFT), dataset("y", PESQ)], [],
 )  # fmt: skip
 COMPARISON = Comparison(
-    [ComparedCodec(name, name.title(), "f", name, 1, "self-reported", []) for name in ("one", "two")], [PAIR], [], [], 0
+    [ComparedCodec(name, name.title(), "f", name, 1, "self-reported", "A lab", []) for name in ("one", "two")],
+    [PAIR],
+    [],
+    [],
+    0,
 )
 
 
