@@ -74,7 +74,7 @@ class TestReady:
             if Path(elsewhere).stat().st_dev == settings.incoming.stat().st_dev:
                 pytest.skip("needs a second file system")
             settings.files.symlink_to(elsewhere)
-            with pytest.raises(OperationError, match="a mount point between them; mount .* itself"):
+            with pytest.raises(OperationError, match=r"a mount point between them; mount .* itself"):
                 prepare(settings)
             assert [*Path(elsewhere).iterdir(), *settings.incoming.iterdir()] == []
 
