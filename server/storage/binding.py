@@ -55,9 +55,10 @@ FOREIGN = Fault(
     "older dump, restart without the file or object database_id beside the files",
 )
 ABSENT = Fault(
-    f"none of the first {_ASKED_FOR} that are needed",
-    f"the folder submissions of the storage is not mounted, is another, or lost its files: give the right {_SETTINGS}, "
-    "put the files back from a backup, or withdraw the submissions whose files are lost",
+    f"none of the first {_ASKED_FOR} that are needed, or none that may be read",
+    f"the folder submissions of the storage is not mounted, another one or another user's, or lost its files: give the "
+    f"right {_SETTINGS}, the files to the user of the service, put them back from a backup, or withdraw the "
+    "submissions whose files are lost",
 )
 
 
@@ -72,7 +73,7 @@ def fault_of_vault(settings: Settings, database: Database) -> Fault | None:
     if owner not in {"", own} or (not owner and not _known(vault, database)):
         return FOREIGN
     # a folder that is not mounted, or another one, is empty or has others, whatever its owner
-    if not _has_some(vault, database):
+    if not _has_some(vault, settings, database):
         return ABSENT
     if not owner:
         vault.bind(own)
@@ -91,10 +92,21 @@ def _known(vault: Vault, database: Database) -> bool:
         return not found or any(sha256 in found for sha256 in session.scalars(select(Submission.file_sha256)))
 
 
-def _has_some(vault: Vault, database: Database) -> bool:
+def _has_some(vault: Vault, settings: Settings, database: Database) -> bool:
     """Whether one of a few files is there that the database needs, or it needs none, as of withdrawn submissions."""
     # by their hashes: at random
     needed = select(Submission.file_sha256).where(Submission.status != "withdrawn").order_by(Submission.file_sha256)
     with database.transaction() as session:
         wanted = session.scalars(needed.limit(_ASKED_FOR)).all()
-    return not wanted or any(vault.has(sha256) for sha256 in wanted)
+    return not wanted or any(vault.has(sha256) and _may_be_read(settings, sha256) for sha256 in wanted)
+
+
+def _may_be_read(settings: Settings, sha256: str) -> bool:
+    """Whether a file of the folder is this user's: after a restore by root it may not be. A store asks for no user."""
+    if settings.vault is not None:
+        return True
+    try:
+        (settings.files / f"{sha256}.zip").open("rb").close()
+    except OSError:
+        return False
+    return True

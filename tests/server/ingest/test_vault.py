@@ -133,6 +133,10 @@ class TestWhoseFiles:
             with TestClient(create_app(settings.model_copy(update={"storage": folder}))) as client:
                 refused(client)
         assert not (tmp_path / "new" / "database_id").exists()
+        (aside / f"{sha256(data).hexdigest()}.zip").rename(tmp_path / "kept")
+        (settings.files / f"{sha256(data).hexdigest()}.zip").mkdir()  # cannot be opened, as another user's file
+        refused(service.client)
+        (tmp_path / "kept").rename(aside / f"{sha256(data).hexdigest()}.zip")
         shutil.rmtree(settings.files)
         aside.rename(settings.files)
         assert service.client.get("/readyz").json() == {"status": "ready"}
