@@ -126,7 +126,8 @@ def expect_own_vault(settings: Settings, database: Database) -> None:
     if (fault := fault_of_vault(settings, database)) is not None:
         _LOG.error("nothing is stored: %s", fault.how_to_fix)
         raise Unavailable(
-            "this leaderboard is set up with another one's files, or without its own, which its maintainers must mend"
+            "this leaderboard is set up with another one's files, or without its own, which its maintainers must mend",
+            headers={"Retry-After": "60"},
         )
 
 
