@@ -27,7 +27,7 @@ import pytest
 from sqlalchemy import delete, func, make_url, select, text
 from starlette.testclient import TestClient
 from support.pipeline.stats import sha
-from support.server.board import make_submission
+from support.server.board import make_empty_files, make_submission
 from support.server.ingest import (
     UPLOADS,
     WRONG_TOKENS,
@@ -138,7 +138,7 @@ def test_two_moderators_decide_at_once(two: Site) -> None:
     for number in range(3):
         with two.database.transaction(write=True) as session:
             pending = make_submission(session, f"decided_{number}", status="pending", file_sha256=sha(f"d {number}"))
-        (two.settings.files / f"{sha(f'd {number}')}.zip").touch()
+            make_empty_files(session, two.settings.files)
 
         def decide(client: httpx2.Client, decision: str, address: str) -> int:
             # both saw it pending: rejecting what was accepted a moment before is a decision that may be made
