@@ -15,6 +15,7 @@ from codec_superb.cli.server_options import missing_extra, private_files, server
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from codec_superb.server.database.session import Database
     from codec_superb.server.published.repository import Kind
 
 ACTOR = "command line"
@@ -22,8 +23,8 @@ ACTOR = "command line"
 
 
 @contextmanager
-def server_transaction(database: str | None, storage: Path | None, *, write: bool = False) -> Iterator[Session]:
-    """Yield a session on the database that the options name; commit when the block ends, roll back when it raises.
+def server_database(database: str | None, storage: Path | None) -> Iterator[Database]:
+    """Open the database that the options name, with the newest schema, until the block ends.
 
     Raises MissingDependency where the extra is not installed, OperationError for a database or storage that cannot be
     used.
@@ -37,8 +38,15 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
     with private_files(), ExitStack() as stack:
         prepare(settings)
         opened = stack.enter_context(closing(Database(settings.database_url)))
-        with usable(settings), opened.transaction(write=write) as session:
-            yield session
+        with usable(settings):
+            yield opened
+
+
+@contextmanager
+def server_transaction(database: str | None, storage: Path | None, *, write: bool = False) -> Iterator[Session]:
+    """Yield a session on that database; commit when the block ends, roll back when it raises."""
+    with server_database(database, storage) as opened, opened.transaction(write=write) as session:
+        yield session
 
 
 def list_published(kind: Kind, database: str | None, storage: Path | None, *, as_json: bool) -> None:

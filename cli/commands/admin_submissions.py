@@ -11,7 +11,7 @@ import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption, plain_path
-from codec_superb.cli.server_database import ACTOR, server_transaction
+from codec_superb.cli.server_database import ACTOR, server_database, server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
 
 if TYPE_CHECKING:
@@ -153,11 +153,12 @@ def _added(files: list[Path], account: str, verified: str | None, settings: Sett
 def _decide(
     submission: str, decision: Decision, reason: str, database: str | None, storage: Path | None, *, as_json: bool
 ) -> None:
-    with server_transaction(database, storage, write=True) as session:
-        from codec_superb.server.moderation.service import decide
+    with server_database(database, storage) as opened:
+        from codec_superb.server.moderation.service import decided
 
         settings = server_settings(database, storage)
-        after = _data(decide(session, submission, decision, reason, actor=ACTOR, settings=settings))
+        with decided(opened, settings, submission, decision, reason, actor=ACTOR) as made:
+            after = _data(made)
     if as_json:
         print_json(after)
     else:

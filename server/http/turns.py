@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from math import ceil
 from threading import Lock
@@ -55,42 +55,38 @@ class FairTurns:
 
     def __init__(
         self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0,
-        of_one: int | None = None, each: int | None = None, of_site: int | None = None,
+        of_one: int | None = None,
     ) -> None:  # fmt: skip
         """At most ``places`` at once, and ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
 
-        One has at most ``each`` of the places, or all but one, and those of one site together ``of_site``.
-        Who waits does so for ``patience`` seconds, and ``longest`` for each turn in front.
+        One has all of the places but one. Who waits does so for ``patience`` seconds, and ``longest`` for each turn in
+        front.
         """
         self._of_one, self._who = of_one, Counter[str]()
         self._places, self._number, self._here = anyio.Semaphore(places), places, 0
-        self._each, self._of_site, self._senders = each or max(1, places - 1), of_site or places, senders
+        self._each, self._senders = max(1, places - 1), senders
         self._patience, self._longest, self._busy = patience, longest, busy
         self._of: dict[str, anyio.Semaphore] = {}
 
     @asynccontextmanager
-    async def turn(self, who: str, site: str | None = None) -> AsyncIterator[None]:
-        """Wait for a place, and hold it; ``site`` is where ``who`` is one of several.
-
-        Raises Unavailable when too many wait, or too long.
-        """
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
         if self._places.statistics().tasks_waiting >= self._senders or self._who[who] == self._of_one:
             raise self._busy()
-        own = {who: self._each} if site in (None, who) else {who: self._each, f"site {site}": self._of_site}
-        limits = [self._of.setdefault(name, anyio.Semaphore(most, max_value=most)) for name, most in own.items()]
+        own = self._of.setdefault(who, anyio.Semaphore(self._each, max_value=self._each))
         patience = waiting_time(self._here, self._number, self._patience, self._longest)
         async with AsyncExitStack() as held:
             self._count(who, 1)
             held.callback(self._count, who, -1)
             try:
                 with anyio.fail_after(patience):
-                    for of in (*limits, self._places):
+                    for of in (own, self._places):
                         await of.acquire()
                         held.callback(of.release)
             except TimeoutError:
                 raise self._busy() from None
             finally:
-                self._forget_others(own)
+                self._forget_others(who)
             yield
 
     def _count(self, who: str, change: int) -> None:
@@ -99,6 +95,6 @@ class FairTurns:
         if not self._who[who]:
             del self._who[who]
 
-    def _forget_others(self, own: Collection[str]) -> None:
+    def _forget_others(self, own: str) -> None:
         """Keep the turns of senders that wait or have a place."""
-        self._of = {name: turn for name, turn in self._of.items() if name in own or turn.value != turn.max_value}
+        self._of = {name: turn for name, turn in self._of.items() if name == own or turn.value != turn.max_value}

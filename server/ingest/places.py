@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fastapi import FastAPI
 
 from codec_superb.server.errors import TooManyRequests, Unavailable
+from codec_superb.server.http.shared_places import SharedPlaces
 from codec_superb.server.people.rate_counters import site_of
 
 IN_ALL = 64
@@ -26,13 +26,13 @@ class Places:
     """Who receives what in this process; used by the event loop alone."""
 
     def __init__(self) -> None:
-        self._held, self._of_sites = Counter[str](), Counter[str]()
+        self._shared = SharedPlaces(IN_ALL, each=EACH, of_site=OF_SITE)
         self._without_token = 0
 
     @property
     def taken(self) -> int:
         """Number of places that are held."""
-        return self._held.total()
+        return self._shared.taken
 
     @contextmanager
     def hold(self, who: str, *, known: bool) -> Iterator[Place]:
@@ -49,19 +49,22 @@ class Places:
     def enter(self, place: Place) -> None:
         """Count a place."""
         site = site_of(place.who)
-        if self._held[place.who] >= EACH or self._of_sites[site] >= OF_SITE:
+        if self._shared.has_enough(place.who, site):
             words = f"expected at most {EACH} uploads at once from one sender, {OF_SITE} from one network"
             raise TooManyRequests(f"{words}; try again", headers=_SOON)
-        if self.taken >= IN_ALL or (not place.known and self._without_token >= WITHOUT_TOKEN):
-            raise Unavailable(f"expected fewer than {IN_ALL} uploads at once; try again", headers=_SOON)
-        self._held[place.who] += 1
-        self._of_sites[site] += 1
+        if not self._shared.has_room(site, None if place.known else WITHOUT_TOKEN - self._without_token):
+            words = f"expected fewer than {IN_ALL} uploads at once, and fewer of one sender than places are free"
+            raise Unavailable(f"{words}; try again", headers=_SOON)
+        self.count(place)
+
+    def count(self, place: Place) -> None:
+        """Count one that was there already."""
+        self._shared.take(place.who, site_of(place.who))
         self._without_token += not place.known
 
     def leave(self, place: Place) -> None:
         """Count it no more."""
-        self._held -= Counter([place.who])  # and forget who has none
-        self._of_sites -= Counter([site_of(place.who)])
+        self._shared.leave(place.who, site_of(place.who))
         self._without_token -= not place.known
 
 
@@ -85,7 +88,7 @@ class Place:
             self._places.enter(self)
         except (TooManyRequests, Unavailable):
             self.who, self.known = before
-            self._places.enter(self)
+            self._places.count(self)
             raise
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.http.error_answers import error_responses
 from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest, OwnSubmission, Withdrawal
-from codec_superb.server.moderation.service import decide, find_own, withdraw_own
+from codec_superb.server.moderation.service import decided, find_own, withdraw_own
 from codec_superb.server.people.access import Caller, Identity, ModeratingCaller
 
 router = APIRouter(prefix="/api/v1", tags=["moderation"])
@@ -32,18 +32,11 @@ def decide_by_program(
     """Accept, reject, hold, verify or withdraw a submission."""
     # Committed here, not by a dependency: FastAPI writes the answer in a thread before those end, and the threads may
     # all be waiting for the row that this transaction has locked.
-    with database_of(request).transaction(write=True) as session:
-        return DecisionAnswer.of(
-            decide(
-                session,
-                submission_id,
-                wanted.decision,
-                wanted.reason,
-                actor=caller.name,
-                settings=request.app.state.settings,
-                seen=wanted.status,
-            )
-        )
+    with decided(
+        database_of(request), request.app.state.settings, submission_id, wanted.decision, wanted.reason,
+        actor=caller.name, seen=wanted.status,
+    ) as submission:  # fmt: skip
+        return DecisionAnswer.of(submission)
 
 
 def _submitting(caller: Caller) -> Identity:

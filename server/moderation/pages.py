@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import WAITING, Submission
-from codec_superb.server.database.session import ReadTransaction, WriteTransaction
+from codec_superb.server.database.session import ReadTransaction, WriteTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.http.file_answers import sound_answer
 from codec_superb.server.moderation import repository
@@ -21,7 +21,7 @@ from codec_superb.server.moderation.service import (
     KINDS,
     REASON_LIMIT,
     choices,
-    decide,
+    decided,
     needs_reason,
     transfer,
 )
@@ -113,18 +113,17 @@ def _found(session: Session, submission: Submission) -> Sequence[Mapping[str, An
 
 
 @router.post("/{submission_id}")
-def decide_by_form(
-    request: Request, submission_id: SubmissionId, form: Form, moderator: Moderator, session: WriteTransaction
-) -> Response:
+def decide_by_form(request: Request, submission_id: SubmissionId, form: Form, moderator: Moderator) -> Response:
     """Make a decision and redirect to the submission's page."""
     verify(request, form.get(FIELD, ""))
     decision = next((known for known in DECISIONS if known == form.get("decision")), None)
     if decision is None:
         raise BadRequest(f"expected a decision among {', '.join(DECISIONS)}, got {form.get('decision', '')[:80]!r}")
-    decide(
-        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen"),
-        settings=request.app.state.settings,
-    )  # fmt: skip
+    with decided(
+        database_of(request), request.app.state.settings, submission_id, decision, form.get("reason", ""),
+        actor=moderator.identity.name, seen=form.get("seen"),
+    ):  # fmt: skip
+        pass
     return RedirectResponse(f"/moderation/{submission_id}", 303)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -10,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.titles import text_fault
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import bump_revision, record_change
+from codec_superb.server.database.session import Database, bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation.repository import (
     files_of,
@@ -64,6 +66,32 @@ def needs_reason(status: str, decision: Decision) -> bool:
     return decision in {"reject", "hold", "withdraw"} or status == "withdrawn"
 
 
+@contextmanager
+def decided(
+    database: Database, settings: Settings, submission_id: str, decision: Decision, reason: str, *,
+    actor: str, seen: str | None = None,
+) -> Iterator[Submission]:  # fmt: skip
+    """Make a decision in a transaction that ends with the block, see :func:`decide`.
+
+    What comes back must have its files, without which there is no backup. Raises Unavailable where a store of files
+    does not answer.
+    """
+    # before the transaction: a store may take minutes, for which other writers would wait
+    here = None if decision != "accept" else _files_here(database, settings, submission_id)
+    with database.transaction(write=True) as session:
+        yield decide(session, submission_id, decision, reason, actor=actor, seen=seen, here=here)
+
+
+def _files_here(database: Database, settings: Settings, submission_id: str) -> Collection[str]:
+    """List the files of a submission that are in their place; none are looked for unless it is withdrawn."""
+    with database.transaction() as session:
+        submission = find(session, submission_id)
+        withdrawn = submission is not None and submission.status == "withdrawn"
+        wanted = files_of(session, submission) if submission is not None and withdrawn else ()
+    vault = vault_of(settings)
+    return {sha256 for sha256 in wanted if vault.has(sha256)}
+
+
 def decide(
     session: Session,
     submission_id: str,
@@ -71,16 +99,16 @@ def decide(
     reason: str,
     *,
     actor: str,
-    settings: Settings | None = None,
     seen: str | None = None,
     named: bool = True,
+    here: Collection[str] | None = None,
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
-    With ``settings`` what comes back must have its files, without which there is no backup. ``seen`` is the status
-    that the moderator saw, where known: accepting a pending submission must not publish one that another moderator
-    rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of one machine. Raises
-    NotFound for an unknown submission, Conflict for a decision that the status does not allow or that was made
+    ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
+    another moderator rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of
+    one machine. ``here`` are the files that were in their place just before, of which what comes back needs its own.
+    Raises NotFound for an unknown submission, Conflict for a decision that the status does not allow or that was made
     concurrently, for missing files, and for names that look like others by now, BadRequest for a missing or invalid
     reason.
     """
@@ -99,7 +127,7 @@ def decide(
         raise BadRequest(
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
-    _expect_files(session, submission, settings)
+    _expect_files(session, submission, here)
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
     session.refresh(submission)
@@ -131,12 +159,11 @@ def _publish(session: Session, submission: Submission, before: str, actor: str) 
         ) from None
 
 
-def _expect_files(session: Session, submission: Submission, settings: Settings | None) -> None:
+def _expect_files(session: Session, submission: Submission, here: Collection[str] | None) -> None:
     """Expect the files of what was withdrawn: a backup leaves them out where they lack, of others it cannot."""
-    if settings is None or submission.status != "withdrawn":
+    if here is None or submission.status != "withdrawn":
         return
-    vault = vault_of(settings)
-    if lacking := [sha256 for sha256 in files_of(session, submission) if not vault.has(sha256)]:
+    if lacking := [sha256 for sha256 in files_of(session, submission) if sha256 not in here]:
         raise Conflict(
             f"expected the files of submission {submission.id} in their place, got none of SHA-256 "
             f"{', '.join(lacking[:SHOWN])}{' and more' * (len(lacking) > SHOWN)}: who has them sends the submission "

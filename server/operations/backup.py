@@ -6,18 +6,18 @@ never removed, so the files can be copied after that transaction has ended.
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from sqlalchemy import Connection, Engine, case, func, select
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb import __version__
-from codec_superb.data_manifests.files import file_sha256, replacing
 from codec_superb.server.database import migrate
 from codec_superb.server.database.models import Base, Submission, SubmissionPart, now
 from codec_superb.server.database.processes import TRANSIENT
@@ -32,8 +32,8 @@ from codec_superb.server.operations.backup_file import (
     file_name,
     table_name,
 )
+from codec_superb.server.operations.new_file import taken, unreadable, write_new
 from codec_superb.server.operations.preparation import check_url, unusable
-from codec_superb.server.operations.private_files import PRIVATE_FILE
 from codec_superb.server.operations.table_dump import write_table
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
@@ -56,28 +56,35 @@ class FinishedBackup:
 def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     """Write a backup to the file ``target``, which ends in ``.zip``; another name is a folder, made if missing.
 
-    In a folder the file's name has the time.
+    In a folder the file's name has the time, and a number where one of that second is there.
 
-    Raises OperationError, leaving no file, where the target exists, the database does not answer, or a submission's
-    file is missing or differs from its row; one of withdrawn submissions is left out then, and named in the manifest.
+    Raises OperationError, leaving no file, where the target exists or cannot be written, the database does not answer,
+    or a submission's file is missing, cannot be read or differs from its row; one of withdrawn submissions that is
+    missing or differs is left out then, and named in the manifest.
     """
     check_url(settings.database_url)
     is_folder = target.is_dir() or target.suffix.lower() != ".zip"
     path = target / f"leaderboard-{now():%Y%m%dT%H%M%SZ}.zip" if is_folder else target
-    if path.exists():
-        raise OperationError(f"expected no file at {path}: backups are not overwritten; name another")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not is_folder:
+        raise taken(path)
     engine = make_engine(settings.database_url)
+
+    def write(file: IO[bytes]) -> BackupManifest:
+        with zipfile.ZipFile(file, "w") as archive:
+            return _write(archive, engine, settings)
+
     try:
-        with replacing(path) as temporary:
-            temporary.touch(PRIVATE_FILE)  # it holds contacts, and hashes of tokens
-            with zipfile.ZipFile(temporary, "w") as archive:
-                manifest = _write(archive, engine, settings)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        place, manifest = write_new(path, write, numbered=is_folder)
     except DBAPIError as error:
         raise unusable(settings, error) from error
+    except OSError as error:
+        raise OperationError(
+            f"no backup was made: cannot write {path}: {error.strerror or error}; free space, or name another place"
+        ) from error
     finally:
         engine.dispose()
-    return FinishedBackup(path, path.stat().st_size, manifest)
+    return FinishedBackup(place, place.stat().st_size, manifest)
 
 
 def _write(archive: zipfile.ZipFile, engine: Engine, settings: Settings) -> BackupManifest:
@@ -174,24 +181,43 @@ def _add_files(
 
 def _place(settings: Settings, sha256: str) -> Path:
     """Return where a file is read; a path that does not exist where a store has another one."""
+    place = settings.files / f"{sha256}.zip"
     try:
         return submission_path(settings, sha256)
     except FileChanged:
-        return settings.files / f"{sha256}.zip"
+        return place
+    except PermissionError as error:
+        raise unreadable(place, error) from error
 
 
 def _is_whole(path: Path, sha256: str, size: int) -> bool:
-    return path.exists() and (path.stat().st_size, file_sha256(path)) == (size, sha256)
+    with Path(os.devnull).open("wb") as nowhere:
+        return _copied(path, nowhere, sha256, size)
 
 
 def _add_file(archive: zipfile.ZipFile, path: Path, sha256: str, size: int) -> bool:
+    with archive.open(file_name(sha256), "w", force_zip64=True) as member:
+        return _copied(path, member, sha256, size)
+
+
+def _copied(path: Path, target: IO[bytes], sha256: str, size: int) -> bool:
     """Copy one file and return whether size and SHA-256 are those of its row."""
+    stream = HashingStream(target)
     try:
-        source = path.open("rb")
+        for chunk in _chunks(path):
+            stream.write(chunk)
     except FileNotFoundError:
         return False
-    with source, archive.open(file_name(sha256), "w", force_zip64=True) as member:
-        stream = HashingStream(member)
-        while chunk := source.read(CHUNK):
-            stream.write(chunk)
     return (stream.sha256, stream.size) == (sha256, size)
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Yield the content of a file. Raises FileNotFoundError, OperationError where it cannot be read."""
+    try:
+        with path.open("rb") as source:
+            while chunk := source.read(CHUNK):
+                yield chunk
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from error

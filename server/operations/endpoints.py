@@ -24,8 +24,7 @@ from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings
-from codec_superb.server.storage.binding import is_own_vault
-from codec_superb.server.storage.submission_files import FOREIGN
+from codec_superb.server.storage.binding import fault_of_vault
 from codec_superb.server.storage.vault import vault_of
 
 router = APIRouter(include_in_schema=False)
@@ -79,7 +78,7 @@ Problem = dict[str, str]
 
 def _problems(database: Database, settings: Settings) -> list[Problem]:
     """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
-    found = [*_database(database), *_storage(settings.storage, settings.free_bytes), *_vault(settings)]
+    found = [*_database(database), *_storage(settings), *_vault(settings)]
     return found or _binding(database, settings)
 
 
@@ -144,14 +143,26 @@ def _writing(database: Database) -> list[Problem]:
     return []
 
 
-def _storage(folder: Path, least: int) -> list[Problem]:
+def _storage(settings: Settings) -> list[Problem]:
+    folders = {"storage": settings.storage, "submissions": settings.files, "incoming": settings.incoming}
+    found = [problem for name, folder in folders.items() for problem in _folder(name, folder)]
+    return found[:1] or _room(settings.storage, settings.free_bytes)
+
+
+def _folder(name: str, folder: Path) -> list[Problem]:
     try:
         # written, not asked: permissions, quotas and a read-only remount all show
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"ready")
-        free = shutil.disk_usage(folder).free
+        next(folder.iterdir(), None)
     except OSError as error:
-        return [_problem("storage", "a writable folder", error.strerror or "an error", "repair the disk")]
+        fix = "mount it, repair the disk, or give it to the user of the service"
+        return [_problem(name, "a folder that can be read and written", error.strerror or "an error", fix)]
+    return []
+
+
+def _room(folder: Path, least: int) -> list[Problem]:
+    free = shutil.disk_usage(folder).free
     if free >= least:
         return []
     got = f"{free // MEGABYTE} MB"
@@ -168,11 +179,10 @@ def _vault(settings: Settings) -> list[Problem]:
 
 def _binding(database: Database, settings: Settings) -> list[Problem]:
     try:
-        if is_own_vault(settings, database):
-            return []
+        fault = fault_of_vault(settings, database)
     except (OSError, Unavailable):
         return [_problem("vault", "files that can be listed", "none", "check storage, address, rights and network")]
-    return [_problem("files", "those of this database", "another's", FOREIGN)]
+    return [] if fault is None else [_problem("files", "those of this database", *fault)]
 
 
 def _missing(wanted: set[str], settings: Settings) -> list[str]:

@@ -30,8 +30,10 @@ BEAT_SECONDS = 4.0
 SILENCE = timedelta(seconds=20)
 """A process that has not been heard of for so long counts as dead, and what it checked is checked by another."""
 _FORGOTTEN = timedelta(days=1)
-ALIVE: ColumnElement[bool] = RunningProcess.seen > func.now() - SILENCE
-"""Processes that live, by the database's clock."""
+_AHEAD = timedelta(minutes=2)
+"""By more a beat is of a clock that was set back; a transaction that waited for a lock is itself late by less."""
+ALIVE: ColumnElement[bool] = RunningProcess.seen.between(func.now() - SILENCE, func.now() + _AHEAD)
+"""Processes that live, by the database's clock: where it is set back, those that died would for as long."""
 
 
 class Heartbeat:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from alembic.util import CommandError
 from sqlalchemy import make_url
@@ -85,6 +87,7 @@ def make_storage(settings: Settings) -> None:
             folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
             next(folder.iterdir(), None)
+        _expect_renaming(settings)
         place = settings.storage / LOCK
         if place.exists():
             place.open("a+").close()
@@ -94,6 +97,24 @@ def make_storage(settings: Settings) -> None:
             f"cannot write the storage {what} {place}: {error.strerror or error}; "
             "give it to the user of the service, or name another folder with --storage"
         ) from error
+
+
+def _expect_renaming(settings: Settings) -> None:
+    """Expect that an upload can be renamed to its place: rename(2) goes over no mount point, not even of one disk."""
+    with tempfile.NamedTemporaryFile(dir=settings.incoming, delete=False) as probe:
+        place = Path(probe.name)
+    try:
+        place.rename(settings.files / place.name)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        raise OperationError(
+            f"expected {settings.incoming} and {settings.files} in one file system, got a mount point between them; "
+            f"mount {settings.storage} itself, or name another folder with --storage"
+        ) from error
+    finally:
+        for folder in (settings.incoming, settings.files):
+            (folder / place.name).unlink(missing_ok=True)
 
 
 def _make_key(settings: Settings) -> None:

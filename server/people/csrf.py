@@ -10,11 +10,12 @@ import secrets
 
 from fastapi import Request
 from fastapi.responses import Response
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import URLSafeTimedSerializer
 
 from codec_superb.server.errors import Forbidden
 from codec_superb.server.people.secret import key_of
 from codec_superb.server.people.sessions import session_of, set_cookie
+from codec_superb.server.people.stamps import read_stamped
 from codec_superb.server.settings import Settings
 
 FIELD = "csrf"
@@ -59,10 +60,8 @@ def verify_login(request: Request, value: str) -> None:
 
 
 def _bound_to(request: Request, purpose: str, value: str, seconds: int) -> object:
-    try:
-        return _serializer(request, purpose).loads(value, max_age=seconds)
-    except BadSignature:
-        return None
+    read = read_stamped(_serializer(request, purpose), value, seconds)
+    return None if read is None else read[0]
 
 
 def _serializer(request: Request, purpose: str) -> URLSafeTimedSerializer:

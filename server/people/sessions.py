@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import URLSafeTimedSerializer
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -25,6 +25,7 @@ from codec_superb.server.errors import ServerError, Unauthenticated
 from codec_superb.server.people.access import Identity, identity_of_token, valid_token
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.secret import key_of
+from codec_superb.server.people.stamps import CLOCKS, read_stamped
 from codec_superb.server.settings import Settings
 
 OPENED, CLOSED = "session.opened", "session.closed"
@@ -34,8 +35,6 @@ SIGNING_IN = frozenset({"moderate", "submit"})
 """Scopes any of which opens a session."""
 _OWN_PAGE = re.compile(r"/moderation(/[a-z0-9]{1,12})?|/account")
 _SALT = "session"
-_CLOCK = timedelta(minutes=1)
-"""Tolerance for clock differences between the cookie's time stamp and the audit log."""
 
 
 class LoginNeeded(Unauthenticated):
@@ -131,11 +130,10 @@ def _signed(request: Request) -> tuple[int, str, datetime] | None:
     value = request.cookies.get(cookie_name(settings))
     if not value:
         return None
-    seconds = round(3600 * settings.session_hours)
-    try:
-        (token_id, name), opened = _serializer(request).loads(value, max_age=seconds, return_timestamp=True)
-    except BadSignature:
+    read = read_stamped(_serializer(request), value, 3600 * settings.session_hours)
+    if read is None:
         return None
+    (token_id, name), opened = read
     return int(token_id), str(name), opened
 
 
@@ -158,7 +156,7 @@ def _was_closed(session: Session, name: str, opened: datetime) -> bool:
     """Whether the audit log has a logout; only entries since the session began are searched, by the index on time."""
     statement = select(AuditEntry.id).where(
         # the index on the time keeps this short; the minute allows for clocks of two machines
-        AuditEntry.at >= opened - _CLOCK,
+        AuditEntry.at >= opened - CLOCKS,
         AuditEntry.action == CLOSED,
         AuditEntry.subject == name,
     )

@@ -26,7 +26,7 @@ from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import FileMissing, Unavailable
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.binding import NAME, is_own_vault
+from codec_superb.server.storage.binding import NAME, fault_of_vault
 from codec_superb.server.storage.vault import vault_of
 from codec_superb.server.storage.vault_layout import LOCK, MARK, old_files
 
@@ -36,11 +36,6 @@ STAGED_FOR = timedelta(days=3)
 """Time for which a part waits for the file that describes it: a weekend without a line."""
 _CLASS, _CLEANING = 0x0C0DEC, 1
 """Key of PostgreSQL's advisory lock against the removal of orphans."""
-FOREIGN = (
-    "the database or the storage is another board's: give the right CODEC_SUPERB_SERVER_DATABASE, STORAGE and VAULT; "
-    "where they are right, as after an older dump, restart without the file or object database_id beside the files"
-)
-"""What to do where the files are those of another database."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -78,8 +73,8 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
     limit = now() - STAGED_FOR
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     try:
-        if not is_own_vault(settings, database):
-            _LOG.error("no left-over files are removed: %s", FOREIGN)
+        if (fault := fault_of_vault(settings, database)) is not None:
+            _LOG.error("no left-over files are removed: %s", fault.how_to_fix)
             return 0
         # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
@@ -128,9 +123,12 @@ def _sweep(settings: Settings, session: Session, age: float, limit: datetime) ->
 
 def expect_own_vault(settings: Settings, database: Database) -> None:
     """Expect that the files are those of the database. Raises Unavailable, which says what to do."""
-    if not is_own_vault(settings, database):
-        _LOG.error("nothing is stored: %s", FOREIGN)
-        raise Unavailable("this leaderboard is set up with another one's files: its maintainers must mend that first")
+    if (fault := fault_of_vault(settings, database)) is not None:
+        _LOG.error("nothing is stored: %s", fault.how_to_fix)
+        raise Unavailable(
+            "this leaderboard is set up with another one's files, or without its own, which its maintainers must mend",
+            headers={"Retry-After": "60"},
+        )
 
 
 def remove_new(settings: Settings, database: Database, sha256: str) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Annotated, Protocol
 
+import anyio
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.http.turns import FairTurns
+from codec_superb.server.http.shared_places import SharedPlaces
 from codec_superb.server.people.rate_counters import address_of, site_of
 
 IN_ALL = 64
@@ -25,14 +28,48 @@ PATIENCE_S = 10.0
 """Seconds for which one waits."""
 
 
-def stream_turns(app: FastAPI) -> FairTurns:
-    """Return who reads streams of an application now."""
+class StreamPlaces:
+    """Who reads streams of an application now, and who waits."""
+
+    def __init__(self) -> None:
+        self._shared = SharedPlaces(IN_ALL, each=EACH, of_site=OF_SITE)
+        self._waiting, self._left = Counter[str](), anyio.Event()
+
+    @property
+    def taken(self) -> int:
+        """Number of places that are held."""
+        return self._shared.taken
+
+    @asynccontextmanager
+    async def hold(self, who: str) -> AsyncIterator[None]:
+        """Wait for a place, and hold it. Raises Unavailable where too many wait, or too long."""
+        site = site_of(who)
+        if self._waiting.total() >= WAITING or self._waiting[who] + self._shared.of(who) >= WAITING:
+            raise _busy()
+        self._waiting[who] += 1
+        try:
+            with anyio.fail_after(PATIENCE_S):
+                while self._shared.has_enough(who, site) or not self._shared.has_room(site):
+                    await self._left.wait()
+        except TimeoutError:
+            raise _busy() from None
+        finally:
+            self._waiting -= Counter([who])
+        self._shared.take(who, site)
+        try:
+            yield
+        finally:
+            self._shared.leave(who, site)
+            self._left.set()  # all look, in the order in which they came
+            self._left = anyio.Event()
+
+
+def stream_places(app: FastAPI) -> StreamPlaces:
+    """Return the places of an application."""
     if not hasattr(app.state, "streams"):
-        app.state.streams = FairTurns(
-            IN_ALL, senders=WAITING, patience=PATIENCE_S, busy=_busy, of_one=WAITING, each=EACH, of_site=OF_SITE
-        )
-    turns: FairTurns = app.state.streams
-    return turns
+        app.state.streams = StreamPlaces()
+    places: StreamPlaces = app.state.streams
+    return places
 
 
 def _busy() -> Unavailable:
@@ -41,8 +78,7 @@ def _busy() -> Unavailable:
 
 
 async def _until_sent(request: Request) -> AsyncIterator[None]:
-    who = address_of(request)
-    async with stream_turns(request.app).turn(who, site_of(who)):
+    async with stream_places(request.app).hold(address_of(request)):
         yield
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.limits import limit
 from support.pipeline.stats import draw_rows
-from support.server.board import make_submission
+from support.server.board import make_empty_files, make_submission
 from support.server.ingest import categories, make_file, register
 
 from codec_superb.cli.main import call
@@ -127,6 +127,7 @@ class TestSubmissions:
             register(database, "another", categories(dataset="another"))
             with database.transaction(write=True) as session:
                 make_submission(session, "own_64k", owner="Ann")
+                make_empty_files(session, tmp_path / "storage" / "submissions")
         taken = tmp_path / "taken.zip"
         taken.write_bytes(make_file(draw_rows(1, 12, dataset="another"), tmp_path / "taken", codec="own_64k"))
         told = admin(

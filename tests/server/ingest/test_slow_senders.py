@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import anyio
@@ -90,13 +91,31 @@ class TestPlaces:
                 stack.enter_context(places.hold(f"address {number}", known=False))
             with pytest.raises(Unavailable), places.hold("address of another", known=False):
                 pass
-            for number in range(IN_ALL - WITHOUT_TOKEN):
-                stack.enter_context(places.hold(f"token {number // EACH}", known=True))
-            with pytest.raises(TooManyRequests), places.hold("token 0", known=True):
+            for _ in range(EACH):
+                stack.enter_context(places.hold("token", known=True))
+            with pytest.raises(TooManyRequests), places.hold("token", known=True):
                 pass
+            for number in range(IN_ALL - WITHOUT_TOKEN - EACH):
+                stack.enter_context(places.hold(f"token {number}", known=True))
             with pytest.raises(Unavailable), places.hold("token of another", known=True):
                 pass
         assert places.taken == 0
+
+    @pytest.mark.parametrize(("known", "most"), [(False, WITHOUT_TOKEN), (True, IN_ALL)])
+    def test_nobody_has_more_places_than_it_leaves_free(self, known: bool, most: int) -> None:
+        """However many sites take all they can, one that has none finds a place, and all have as many as each other."""
+        for sites in (2, 4, 8, most - 1):
+            places, held = Places(), Counter[int]()
+            with ExitStack() as stack:
+                for _ in range(IN_ALL):
+                    for site in range(sites):
+                        with suppress(TooManyRequests, Unavailable):
+                            of = f"address 2001:db8:{site:x}:{held[site]:x}::/64"
+                            stack.enter_context(places.hold(of, known=known))
+                            held[site] += 1
+                assert max(held.values()) - min(held.values()) <= 1
+                assert held.total() >= min(OF_SITE * sites, most * sites // (sites + 1))
+                stack.enter_context(places.hold("address 192.0.2.7", known=known))
 
     def test_a_site_has_a_part_of_the_places_without_a_token(self) -> None:
         """However many networks of one home line send, a stranger elsewhere finds a place."""

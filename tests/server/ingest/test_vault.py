@@ -13,7 +13,7 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 from support.logged import Logged
 from support.pipeline.stats import sha
-from support.server.ingest import UPLOADS, Service, drawn
+from support.server.ingest import UPLOADS, ZIP, Service, drawn
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Submission
@@ -107,9 +107,45 @@ class TestWhoseFiles:
         assert owner.exists()
         assert remove_orphans(service.settings, service.database) == 1
 
+    def test_a_database_stays_with_its_files(self, service: Service, tmp_path: Path) -> None:
+        """With a folder that is not mounted, another one or none of its own it is not ready and takes nothing.
+
+        So it is while it runs and at a start, whether the folder around says whose it is, until the files are back.
+        """
+        settings, data = service.settings, drawn("mine_16k")
+        assert service.send(data).status_code == 201
+        aside = settings.storage / "aside"
+
+        def refused(client: TestClient) -> None:
+            problems = client.get("/readyz").json()["problems"]
+            assert [(each["path"], each["got"][:4]) for each in problems] == [("files", "none")]
+            sent = client.post(UPLOADS, content=drawn("new_16k", seed=2), headers=ZIP | service.account("ann"))
+            assert (sent.status_code, "without its own" in sent.json()["detail"]) == (503, True)
+
+        settings.files.rename(aside)
+        (gone,) = service.client.get("/readyz").json()["problems"]
+        assert (gone["path"], gone["got"]) == ("submissions", "No such file or directory")
+        settings.files.mkdir()
+        refused(service.client)
+        (settings.files / f"{'0' * 64}.zip").touch()  # another board's
+        refused(service.client)
+        for folder in (settings.storage, tmp_path / "new"):
+            with TestClient(create_app(settings.model_copy(update={"storage": folder}))) as client:
+                refused(client)
+        assert not (tmp_path / "new" / "database_id").exists()
+        (aside / f"{sha256(data).hexdigest()}.zip").rename(tmp_path / "kept")
+        (settings.files / f"{sha256(data).hexdigest()}.zip").mkdir()  # cannot be opened, as another user's file
+        refused(service.client)
+        (tmp_path / "kept").rename(aside / f"{sha256(data).hexdigest()}.zip")
+        shutil.rmtree(settings.files)
+        aside.rename(settings.files)
+        assert service.client.get("/readyz").json() == {"status": "ready"}
+        assert service.send(drawn("new_16k", seed=2)).status_code == 201
+
     def test_what_was_stored_comes_back(self, service: Service, logged: Logged) -> None:
         """A file whose row was gone for a while is served from quarantine; one that is lost, once it is resent."""
         settings, data = service.settings, drawn("again_16k")
+        assert service.send(drawn("beside_16k", seed=2)).status_code == 201
         sent = service.send(data).json()
         path = submission_path(settings, sha256(data).hexdigest())
         hidden = update(Submission).where(Submission.id == sent["id"])

@@ -15,8 +15,10 @@ from codec_superb.server.database.models import STATUSES, AuditEntry, Codec, Rev
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation import service
-from codec_superb.server.moderation.service import DECISIONS, TRANSITIONS, Decision, decide
+from codec_superb.server.moderation.service import DECISIONS, TRANSITIONS, Decision, decide, decided
 from codec_superb.server.people.tokens import account_of
+from codec_superb.server.settings import Settings
+from codec_superb.server.storage.vault import FolderVault
 
 
 def revision(database: Database) -> int:
@@ -50,6 +52,25 @@ class TestDecide:
         }  # fmt: skip
         seen = {before, stored.status} & {"self-reported", "verified"}
         assert revision(database) == number + bool(seen)
+
+    def test_a_slow_store_holds_no_connection(
+        self, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Files of what comes back are asked for beside any transaction; the status that counts is that within it."""
+        held: list[int] = []
+
+        def slow(_vault: FolderVault, _sha256: str) -> bool:
+            held.append(database.engine.pool.checkedout())  # type: ignore[attr-defined]  # of a QueuePool
+            with database.transaction(write=True) as session:  # of another moderator, meanwhile
+                decide(session, made, "accept", "first", actor="quick")
+            return True
+
+        monkeypatch.setattr(FolderVault, "has", slow)
+        with database.transaction(write=True) as session:
+            made = make_submission(session, status="withdrawn")
+        with pytest.raises(Conflict, match="self-reported"):
+            decided(database, settings, made, "accept", "second", actor="slow").__enter__()
+        assert held == [0]
 
     @ON_SQLITE
     @pytest.mark.parametrize(

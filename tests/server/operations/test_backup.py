@@ -134,14 +134,6 @@ class TestBackup:
             assert tables["clip_blocks"].rows == tables["submissions"].rows == len(backup.manifest.files)
             assert tables["results"].rows == 6 * tables["submissions"].rows
 
-    def test_a_folder_gets_a_name_with_the_time(self, filled: Settings, tmp_path: Path) -> None:
-        """In a folder backups do not overwrite each other, and a named file is never overwritten."""
-        made = make_backup(filled, tmp_path)
-        assert made.path.parent == tmp_path
-        assert made.path.match("leaderboard-20??????T??????Z.zip")
-        with pytest.raises(OperationError, match="backups are not overwritten"):
-            make_backup(filled, made.path)
-
     def test_a_damaged_submission_file_is_named(self, filled: Settings, database: Database, tmp_path: Path) -> None:
         """A file that is not what its row says stops the backup, all such are named with a way out, nothing is left."""
         first, second, _ = sorted(filled.files.iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -65,6 +66,17 @@ class TestReady:
         shutil.rmtree(settings.storage)
         assert set(_reasons(client)) == {"storage"}
         assert str(settings.storage) not in client.get("/readyz").text
+
+    def test_a_mount_point_within_the_storage_is_refused(self, settings: Settings) -> None:
+        """Before a start, which would be ready and take no upload: a rename goes over none."""
+        settings.incoming.mkdir(parents=True)
+        with TemporaryDirectory(dir="/dev/shm") as elsewhere:
+            if Path(elsewhere).stat().st_dev == settings.incoming.stat().st_dev:
+                pytest.skip("needs a second file system")
+            settings.files.symlink_to(elsewhere)
+            with pytest.raises(OperationError, match=r"a mount point between them; mount .* itself"):
+                prepare(settings)
+            assert [*Path(elsewhere).iterdir(), *settings.incoming.iterdir()] == []
 
     def test_names_a_full_disk(self, settings: Settings) -> None:
         """Less free space than the setting asks for makes it not ready, before uploads fail."""

@@ -271,13 +271,18 @@ def test_a_download_without_contact_counts(client: TestClient, database: Databas
 
 
 def test_keys(database: Database, settings: Settings) -> None:
-    """The board's own is made once, readable by its owner alone, and registered; a revoked key never comes back."""
+    """The board's own is made once, readable by its owner alone, and registered, as the next is; a revoked one ends."""
     settings.storage.mkdir(parents=True)
     with database.transaction(write=True) as session:
         own = public_key_of(keys.board_key(session, settings))
         assert public_key_of(keys.board_key(session, settings)) == own
         assert [(key.name, key.public_key) for key in keys.all_keys(session)] == [("the board", own)]
-        assert stat.S_IMODE((settings.storage / "verification_key").stat().st_mode) == 0o600
+        file = settings.storage / "verification_key"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        file.rename(old := file.with_name("old"))
+        new = public_key_of(keys.board_key(session, settings))  # what the old one signed still verifies
+        assert [(key.public_key, key.revoked) for key in keys.all_keys(session)] == [(own, None), (new, None)]
+        old.replace(file)
         with pytest.raises(NotFound, match="first 8"):
             keys.revoke(session, fingerprint_of(own)[:7], actor="the test")
         keys.revoke(session, fingerprint_of(own)[:8], actor="the test")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from sqlalchemy import update
+from sqlalchemy import func, update
 from support.pipeline.stats import sha
 from support.server.ingest import shared_place
 from support.server.postgres import PostgresServer
@@ -66,6 +67,13 @@ def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) ->
         with database.transaction(write=True) as session:
             kept = [queue.claim(session, worker) for worker in ("full", "full", "other")]
             assert [each and (each.id, each.attempts) for each in kept] == [("b", 1), None, ("a", 2)]
+        for ahead, attempts in ((20, None), (3600, 3)):  # seconds by which the clock was set back; "other" died
+            with database.transaction(write=True) as session:
+                seen = func.now() + timedelta(seconds=ahead)
+                session.execute(update(RunningProcess).where(RunningProcess.id == "other").values(seen=seen))
+            with database.transaction(write=True) as session:
+                taken = queue.claim(session, "full")
+                assert (taken and (taken.id, taken.attempts)) == (attempts and ("a", attempts))
 
 
 def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:

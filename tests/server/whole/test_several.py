@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ import pytest
 from sqlalchemy import delete, func, make_url, select, text
 from starlette.testclient import TestClient
 from support.pipeline.stats import sha
-from support.server.board import make_submission
+from support.server.board import make_empty_files, make_submission
 from support.server.ingest import (
     UPLOADS,
     WRONG_TOKENS,
@@ -137,6 +138,7 @@ def test_two_moderators_decide_at_once(two: Site) -> None:
     for number in range(3):
         with two.database.transaction(write=True) as session:
             pending = make_submission(session, f"decided_{number}", status="pending", file_sha256=sha(f"d {number}"))
+            make_empty_files(session, two.settings.files)
 
         def decide(client: httpx2.Client, decision: str, address: str) -> int:
             # both saw it pending: rejecting what was accepted a moment before is a decision that may be made
@@ -175,6 +177,7 @@ def test_a_checker_that_sees_other_files(two: Site, tmp_path: Path) -> None:
             assert "1 of 2 processes that check see other files" in told["warnings"][-1]
         for seed in range(4):
             assert two.send(two.second, drawn("several_7k", seed=70 + seed)).status_code == 201
+    shutil.copytree(two.settings.files, other.files, dirs_exist_ok=True)
     with TestClient(create_app(other.model_copy(update={"check_workers": 0}))) as lonely:
         (problem,) = lonely.get("/readyz").json()["problems"]
         assert (problem["path"], problem["got"]) == ("checkers", "1 that see other files")
@@ -199,10 +202,12 @@ def test_signs_of_life_do_not_wait_for_requests(two: Site) -> None:
 
 def test_a_disk_that_cannot_be_written(two: Site) -> None:
     """The sender is told to come back, as where one process is the service, and the file is taken then."""
+    assert two.send(two.second, drawn("several_10k", seed=10)).is_success
     away = two.settings.files.rename(two.settings.storage / "away")
     refused = two.send(two.second, drawn("several_5k", seed=5))
     assert refused.status_code == 503, refused.text
-    assert "cannot be stored" in refused.json()["detail"]
+    assert "without its own" in refused.json()["detail"]
+    assert refused.headers["retry-after"] == "60"
     away.rename(two.settings.files)
     assert two.send(two.second, drawn("several_5k", seed=5)).status_code == 201
     assert list(two.settings.incoming.iterdir()) == []

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -290,3 +291,10 @@ def _stamp(stage: Any) -> Provenance:
 
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def make_empty_files(session: Session, folder: Path) -> None:
+    """Make a file for each submission, without content: a board none of whose files is there takes no upload."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for sha256 in session.scalars(select(Submission.file_sha256)):
+        (folder / f"{sha256}.zip").touch()

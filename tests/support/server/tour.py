@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.audio import speech_like
 from support.pipeline.stats import known_clips
 from support.pipeline.submissions import reseal, rewrite
-from support.server.board import Probed, make_submission
+from support.server.board import Probed, make_empty_files, make_submission
 from support.timing import PATIENCE_S
 from support.web.site import running_site, visitor
 
@@ -161,7 +161,7 @@ def running_tour(folder: Path, files: Files) -> Iterator[Tour]:
     )  # fmt: skip
     app = create_app(settings)
     with running_site(settings, app) as address:
-        submit, moderate = _fill(app.state.database, files)
+        submit, moderate = _fill(app.state.database, files, settings.files)
         empty = Tour(address, files, submit, moderate, (), "", settings.database_url)
         versions = tuple(empty.send(file, token=submit)["id"] for file in files.board)
         for file in files.conditions:
@@ -170,7 +170,7 @@ def running_tour(folder: Path, files: Files) -> Iterator[Tour]:
         yield Tour(address, files, submit, moderate, versions, pending, settings.database_url)
 
 
-def _fill(database: Database, files: Files) -> tuple[str, str]:
+def _fill(database: Database, files: Files, folder: Path) -> tuple[str, str]:
     """Register the datasets, fill the board up, and make tokens: one to submit, one to moderate."""
     with database.transaction(write=True) as session:
         for name, known in files.known.items():
@@ -184,6 +184,7 @@ def _fill(database: Database, files: Files) -> tuple[str, str]:
                     status="verified" if rate > 100 else "self-reported",
                     applications=_probed(family, rate),
                 )  # fmt: skip
+        make_empty_files(session, folder)
         made = [
             tokens.create(session, f"{scope}ter", (scope,), actor="the tests")[1] for scope in ("submit", "moderate")
         ]
