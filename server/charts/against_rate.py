@@ -16,7 +16,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
-from codec_superb.web.figures.rate import rate_notes, some_of
+from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
@@ -40,7 +40,8 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     caption = (
         f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against "
         f"{_AXIS[state.across]} on a logarithmic axis. The dotted line is the Pareto front; up is better."
-        f"{_declared(rows)}{_left_out(without, state.across)} {source_text(source)}"
+        f"{front_notes([row.result for row in rows])}{_declared(rows)}{_left_out(without, state.across)} "
+        f"{source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
     title = f"{quantity.label} against {_AXIS[state.across]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +13,36 @@ from codec_superb.web.theme import LIGHT
 REACH = 100.0
 """How far beyond the quartiles an axis goes: two decades. Of a board of classical codecs from 9 to 64 kbps that has
 room for the lowest of the catalogue (0.125 kbps) and for lossless ones in stereo."""
+FEWEST = 4
+"""Places that have quartiles."""
+SENDERS = 5
+"""Senders of whom none is a quarter by itself."""
 _ROOM = 0.012
 """Share of the axis between its end and the marks."""
 
 
-def near_others(places: Sequence[float]) -> list[float]:
-    """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all."""
-    ordered = sorted(places)
-    quarter = len(ordered) // 4
-    if not quarter:
-        return ordered
-    low, high = ordered[quarter] / REACH, ordered[-1 - quarter] * REACH
-    return [place for place in ordered if low <= place <= high]
+def near_others(places: Sequence[float], senders: Sequence[str] = ()) -> list[float]:
+    """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all.
+
+    Of :data:`SENDERS` ``senders`` or more each counts once, however many places it has.
+    """
+    if len(places) < FEWEST:
+        return sorted(places)
+    counts = Counter(senders)
+    shares = [1 / counts[sender] for sender in senders] if len(counts) >= SENDERS else [1.0] * len(places)
+    places, weights = zip(*sorted(zip(places, shares, strict=True)), strict=True)
+    low, high = _quartile(places, weights) / REACH, _quartile(places[::-1], weights[::-1]) * REACH
+    return [place for place in places if low <= place <= high]
+
+
+def _quartile(places: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the first of the places behind a quarter of the weights."""
+    behind, quarter = 0.0, math.fsum(weights) / 4
+    for place, weight in zip(places, weights, strict=True):
+        behind += weight
+        if behind > quarter:
+            return place
+    return places[-1]
 
 
 def stand_at_edges(traces: Sequence[dict[str, Any]], layout: dict[str, Any], inside: Sequence[float]) -> None:
