@@ -244,7 +244,7 @@ _ROWS = (
             ProbeMetric(
                 "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
-                f"{_FIGURES}:mean", "distance", bounds=(0.0, _FARTHEST), alike=True,
+                f"{_FIGURES}:mean", "distance", bounds=(0.0, _FARTHEST), usual=10.0, alike=True,
             ),
         ),
         version="1",

@@ -29,6 +29,25 @@ def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
     return max(counts, key=lambda kind: counts[kind])
 
 
+def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | None:
+    """Choose the row whose value on the originals stands for all of a model, each beside its sender; None without one.
+
+    Of the number of clips that most senders have, the first row of each sender, the middle one by its value, of two the
+    lower: one account may have clips that others lack, or a value of its own within their intervals.
+    """
+    valued = [(row, sender or row.codec) for row, sender in rows if row.numbers.reference.value is not None]
+    if not valued:
+        return None
+    counts = sent((row.numbers.n, sender) for row, sender in valued)
+    most = max(counts, key=lambda n: (counts[n][0], n))
+    votes: dict[str, ApplicationRow] = {}
+    for row, sender in sorted(valued, key=lambda pair: pair[0].codec):
+        if row.numbers.n == most:
+            votes.setdefault(sender, row)
+    ordered = sorted(votes.values(), key=lambda row: row.numbers.reference.value or 0.0)
+    return ordered[(len(ordered) - 1) // 2]
+
+
 def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     """Say what a reader of a figure must know, '' for nothing.
 

@@ -52,6 +52,8 @@ class CodecResult:
     """Its place on a chart's horizontal axis where that is not bitrate; None where it is."""
     source: str = ""
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
+    sender: str = ""
+    """Who counts once where what most have is chosen; '' for the codec by itself."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""

@@ -183,6 +183,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
             summary=figures.summary(category),
             operations={name: entry.operations[name] for name in figures.datasets if name in entry.operations},
             source=entry.source_label,
+            sender=entry.sender,
         ),
         source=entry.source,
         source_label=entry.source_label,

@@ -25,7 +25,9 @@ def united(entries: Sequence[BoardEntry], category: Category, dataset: str) -> l
     for entry in entries:
         if entry.submission is None or place not in entry.figures:
             continue
-        same = [published.pop(key) for key in _same(entry.codec, entry.family) if key in published]
+        # a few clips under a name of the catalogue, which is nobody's, take no paper's place
+        names = _same(entry.codec, entry.family) if entry.figures[place].complete else []
+        same = [published.pop(key) for key in names if key in published]
         found.append(_with(entry, same, category, dataset) if same else entry)
     return [*found, *published.values()]
 

@@ -12,11 +12,12 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
+from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
-from codec_superb.web.figures.rate import rate_notes, some_of
+from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
@@ -40,7 +41,8 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     caption = (
         f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against "
         f"{_AXIS[state.across]} on a logarithmic axis. The dotted line is the Pareto front; up is better."
-        f"{_declared(rows)}{_left_out(without, state.across)} {source_text(source)}"
+        f"{front_notes([row.result for row in rows])}{_declared(rows)}{_left_out(without, state.across)} "
+        f"{source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
     title = f"{quantity.label} against {_AXIS[state.across]}"
@@ -92,13 +94,13 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
 
 
 def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
-    """Find each model's value on the original sound, from the codec with most clips that it answered for."""
-    found: dict[tuple[str, str], ApplicationRow] = {}
+    """Find each model's value on the original sound, as most senders have it."""
+    groups: dict[tuple[str, str], list[tuple[ApplicationRow, str]]] = {}
     for drawn in rows:
         figure = drawn.applications[key]
-        numbers, place = figure.numbers, (figure.model.name, figure.numbers.dataset)
-        if numbers.reference.value is not None and (place not in found or found[place].numbers.n < numbers.n):
-            found[place] = figure
+        sender = drawn.result.sender if figure.run_again else drawn.submitter
+        groups.setdefault((figure.model.name, figure.numbers.dataset), []).append((figure, sender))
+    found = {place: row for place, its in groups.items() if (row := original_of(its)) is not None}
     several = len({dataset for _, dataset in found}) > 1
     return [
         Ceiling(row.model.backend + (f", {dataset}" if several and dataset else ""), row.numbers.reference.value)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.server.board.snapshot import ResultFrame
 from codec_superb.server.moderation.measurements import AGREEING, is_near
+from codec_superb.server.moderation.token_doubts import is_of_tokens
 
 _Mask = NDArray[np.bool_]
 WORDS = (
@@ -44,7 +45,8 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
     found = np.zeros(len(frame), np.bool_)
     if (labels := _agreed({sender: _labels(numbers) for sender, numbers in heard.items()}, enough)) is not None:
         found[[position for position, numbers in rows.items() if _labels(numbers) != labels]] = True
-    values = [numbers.reference for numbers in heard.values() if numbers.reference.value is not None]
+    told = () if is_of_tokens(key) else heard.values()
+    values = [numbers.reference for numbers in told if numbers.reference.value is not None]
     if values:
         middle = sorted(values, key=lambda each: each.value or 0.0)[(len(values) - 1) // 2]
         usual = middle.model_dump()

@@ -16,7 +16,7 @@ from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.endpoints import state_of
 from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select, select_all
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.figures.pareto import contenders, pareto_front
+from codec_superb.web.figures.pareto import Measured, contenders, pareto_front
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import with_query
 from codec_superb.web.site.board.choices import BoardState, to_query
@@ -70,7 +70,13 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     if state.metric in APPLICATIONS:
         asked = [entry.application(state.metric, state.category, state.dataset) for entry in entries]
         whole &= np.array([row is not None and not row.numbers.failed for row in asked], np.bool_)
-    drawn = drawn[contenders([entry.bit_source not in UNCOUNTED for entry in entries], whole.tolist())]
+    measured: list[Measured | None] = [None] * len(entries)  # figures of an application are on one dataset here
+    if state.metric not in APPLICATIONS:
+        parts = [frame.figures[place] for place in found[drawn]]
+        measured = [
+            (part.datasets, entry.sender) if part.clips else None for part, entry in zip(parts, entries, strict=True)
+        ]
+    drawn = drawn[contenders([entry.bit_source not in UNCOUNTED for entry in entries], whole.tolist(), measured)]
     better = quantity_of(state.metric).higher_is_better
     front = pareto_front(rates[drawn].tolist(), values[drawn].tolist(), higher_is_better=better)
     chosen = found[drawn[front]].tolist() if front else []

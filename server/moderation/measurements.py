@@ -10,16 +10,18 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from math import inf, log2
+from math import inf
 from typing import Any, NamedTuple
 
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
-from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
+from codec_superb.applications.table import PROBE_METRICS
+from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import COUNTED, Result, Submission
 from codec_superb.server.moderation.answers_too_good import Rival, too_good
 from codec_superb.server.moderation.neighbours import FEWEST_EQUAL
+from codec_superb.server.moderation.token_doubts import Sent, is_of_tokens, sent_of, token_doubts
 from codec_superb.web.text import significant
 
 MOST = 30
@@ -32,16 +34,7 @@ ENOUGH = 3
 """Accounts that must agree before another one is thought wrong, where nobody confirmed any of them."""
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
-CODED = 0.25
-"""Share of their nominal bits that an entropy coder leaves of tokens at least; of Lyra 0.88 to 0.95 were measured."""
-_MOST_BITS = {
-    "tokens_unigram_bits": 1 + 1e-9, "tokens_after_bits": 1 + 1e-9, "tokens_beside_bits": 1 + 1e-9,
-    "tokens_coded_bits": 1 + CEILING, "tokens_lm_bits": 2.0,
-}  # fmt: skip
-"""Times log2 of the entries that a token may take: no entropy is larger, a coder or a model may do a little worse."""
 Figure = Mapping[str, Any]
-Sent = tuple[float | None, float | None]
-"""kbps and tokens a second of a dataset."""
 Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
 
@@ -59,15 +52,11 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
     own = _figures(submission.document)
     if submission.custom or not own:
         return
-    rows = sorted(submission.results, key=lambda row: row.kbps or 0.0)
-    sent: dict[str, Sent] = {row.dataset: (row.kbps, row.tokens_per_second) for row in rows}
-    entries = submission.card.get("codebook_size")
+    sent, card = sent_of(submission.results), Card.model_validate(submission.card)
     for key, figure in sorted(own.items()):
-        yield from (Doubt(key[0], text) for text in _of_tokens(figure, sent.get(key[0], (None, None)), entries))
+        yield from (Doubt(key[0], text) for text in token_doubts(figure, sent.get(key[0], Sent()), card))
         yield from (Doubt(key[0], text) for text in _beyond(figure))
-    if submission.card.get("codebooks") is None and (
-        asked := sorted({key[:2] for key in own if _is_of_tokens(key[1])})
-    ):
+    if card.codebooks is None and (asked := sorted({key[:2] for key in own if is_of_tokens(key[1])})):
         yield Doubt(asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks")
     votes: dict[Key, dict[Any, _Vote]] = defaultdict(dict)
     rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
@@ -79,10 +68,10 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
             votes[key].setdefault(voter, _Vote(figure, identity, confirmed))
             if (kbps := rates.get((identity, key[0]))) and kind != "lossless":
                 rivals[key].setdefault(voter, Rival(kbps, figure))
-    if submission.card.get("kind") != "lossless":
+    if card.kind != "lossless":
         for key, figure in sorted(own.items()):
-            if not _is_of_tokens(key[1]):
-                rate = sent.get(key[0], (None, None))[0]
+            if not is_of_tokens(key[1]):
+                rate = sent.get(key[0], Sent()).kbps
                 yield from (Doubt(key[0], text) for text in too_good(figure, rate, [*rivals[key].values()]))
     found = (
         Doubt(key[0], *told)
@@ -184,7 +173,7 @@ def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterato
 
     What is as on the originals, or nothing, may be so of any two codecs.
     """
-    mine = {key: figure["resynthesis"]["value"] for key, figure in own.items() if _is_of_tokens(key[1])}
+    mine = {key: figure["resynthesis"]["value"] for key, figure in own.items() if is_of_tokens(key[1])}
     told = {key: value for key, value in mine.items() if value not in (None, 0.0, own[key]["reference"]["value"])}
     of_all = Counter(key[0] for key in told)
     for other in others:
@@ -193,37 +182,6 @@ def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterato
             if number >= FEWEST_EQUAL and 2 * number >= of_all[dataset]:
                 whose = f"those of {other.identity} to the last digit: copied, or of the same encoder"
                 yield Doubt(dataset, f"figures of tokens are {whose}", holds=False)
-
-
-def _is_of_tokens(figure: str) -> bool:
-    probe = probe_of_metric(figure) if figure in PROBE_METRICS else None
-    return probe is not None and ("codec", "own") in probe.options
-
-
-def _of_tokens(figure: Figure, sent: Sent, entries: int | None) -> Iterator[str]:
-    """Doubt tokens that hardly say anything, that are worth more than is sent or can be, and that nothing changes.
-
-    ``entries`` of each codebook, None where they differ or the card does not say.
-    """
-    coded, nominal = (figure[side]["value"] for side in ("resynthesis", "reference"))
-    if coded is None or nominal is None:
-        return
-    if figure["figure"] == "tokens_entropy_kbps":
-        kbps, _ = sent
-        if coded < CODED * nominal:
-            yield f"entropy-coded, {significant(coded)} of {significant(nominal)} kbps of tokens are left"
-        if kbps is not None and nominal > kbps * (1 + CEILING):
-            yield f"tokens are worth {significant(nominal)} kbps, {significant(kbps)} were sent"
-    elif figure["figure"] == "tokens_recode_5_pct" and coded == nominal:
-        yield "every token is the same after five codings"
-    elif (most := _MOST_BITS.get(figure["figure"])) is not None and coded > most * nominal:
-        yield f"{figure['figure']}: {significant(coded)} bits a token of {significant(nominal)} nominal ones"
-    if figure["figure"] in _MOST_BITS:
-        kbps, tokens = sent
-        if entries is not None and abs(nominal - log2(entries)) > CEILING * log2(entries):
-            yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, of codebooks of {entries} entries"
-        elif kbps is not None and tokens is not None and nominal * tokens > 1000 * kbps * (1 + CEILING):
-            yield f"{figure['figure']}: {significant(nominal)} nominal bits a token, more than was sent"
 
 
 def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, bool]]:
@@ -250,7 +208,7 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, boo
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
             yield text, _are_enough(agreeing)
-    ceiling = own["reference"]["value"]
+    ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is not None and 2 * sum(is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
         middle = sorted(vote.figure["reference"]["value"] for vote in votes)[(len(votes) - 1) // 2]

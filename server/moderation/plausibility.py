@@ -60,6 +60,8 @@ SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 FASTEST = 1e-6
 """Seconds of computing for a second of sound that nothing takes: to copy the samples alone takes ten times as long."""
+MOST_ENTRIES = 2**20
+"""Entries of a codebook without a question; the largest of the catalogue has 250,047."""
 COMPRESSION = 3.5
 """Largest ratio of a lossless codec to 16-bit PCM without a question: music needs 40 to 70 % of it (Hans and Schafer,
 "Lossless Compression of Digital Audio", IEEE Signal Processing Magazine 18(4), 2001), FLAC on ``mini`` 38 to 46 %; what
@@ -168,6 +170,13 @@ def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> 
             f"has {significant(1000 * row.kbps)} bit/s; what is said in speech alone is {1000 * SPOKEN_KBPS:.0f} bit/s"
         )
         yield "too few bits", f"{told}, and no codec that is known has fewer"
+
+
+def _codebooks(card: Card, _row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a codebook that no codec has: with enough entries any bitrate is a few tokens a second."""
+    entries = max(card.codebook_entries or (0,))
+    if entries > MOST_ENTRIES:
+        yield "beyond", f"a codebook of {entries:,} entries; codecs have up to 250,047"
 
 
 def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -305,7 +314,7 @@ def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Wa
 
 _RULES: tuple[tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], bool], ...] = (
     (_weaker_setting, False), (_outlier, False), (_too_good, True), (_too_few_bits, True), (_ends, True),
-    (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True), (_exactness, True), (_lossiness, True),
-    (_compression, True), (_distortion, True),
+    (_codebooks, True), (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True), (_exactness, True),
+    (_lossiness, True), (_compression, True), (_distortion, True),
 )  # fmt: skip
 """Each with whether it holds a submission back: the others are remarks, which honest codecs may earn."""

@@ -14,6 +14,8 @@ from codec_superb.server.names.looks import TAKEN
 from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.web.xares.rows import codec_named, encoder_of
 
+SHOWN = ("decoder", "mode", "track")
+"""Settings by which ``/xares`` names what reads frames, and what it was trained on."""
 Warnings = Iterator[tuple[str, str]]
 """Pairs of kind and text."""
 
@@ -23,10 +25,12 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
 
     A codec as an encoder is shown by its title, in its family; whatever the eye takes for one is as good.
     """
-    backends = {probe["backend"] for dataset in submission.document["datasets"] for probe in dataset.get("probes", ())}
-    for backend in sorted(backends):
-        if word := reserved_word(backend):
-            yield "encoder", f"the model {backend!r} says {word!r}, which is the board's to say"
+    probes = [probe for dataset in submission.document["datasets"] for probe in dataset.get("probes", ())]
+    backends = {probe["backend"] for probe in probes}
+    readers = {str(probe.get("settings", {}).get(name, "")) for probe in probes for name in SHOWN}
+    for text in sorted(backends | readers):
+        if word := reserved_word(text):
+            yield "encoder", f"the model {text!r} says {word!r}, which is the board's to say"
     encoders = {encoder_of(backend)[0]: codec_named(backend) for backend in backends}
     # a codec that is called like a model of the program must not have everybody wait who uses the model
     shown = {codec or name for name, codec in encoders.items() if codec or name.partition(":")[0] not in BACKENDS}

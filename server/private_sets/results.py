@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.results import NO_SCORE, Score
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.pipeline.comparison.unpaired import unpaired_scores
+from codec_superb.pipeline.comparison.unpaired import UnpairedScores, unpaired_scores
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import ClipBlock, PrivateDataset, PrivateResult, Result
 from codec_superb.server.database.session import bump_revision
@@ -60,7 +60,7 @@ def reduced(session: Session, submission: str, dataset: PrivateDataset, rows: Se
         comparable = bool(beside) and complete and _public_is_complete(session, submission, dataset, category)
         few = len({row.cluster or row.clip for row in private if row.status == "ok"}) < FEWEST_SOURCES
         own = _rounded(found.second, bare=few)
-        gap = _rounded(found.difference if comparable else NO_SCORE, bare=few)
+        gap = _rounded(_between(found, own) if comparable else NO_SCORE, bare=few)
         kept = {"clips": len(private), "complete": complete, "score": own.value, "low": own.low, "high": own.high}
         results.append(
             PrivateResult(
@@ -102,6 +102,19 @@ def _whole(row: ClipRow) -> bool:
     """Whether the clip has a resynthesis and no metric of its score failed on it."""
     values = (row.metrics.get(key) for key in overall_metrics(row.category))
     return row.status == "ok" and all(entry is not None and entry.status != "failed" for entry in values)
+
+
+def _between(found: UnpairedScores, own: Score) -> Score:
+    """Return the difference between the scores as they are shown, with its interval moved along.
+
+    Rounded by itself it would tell further digits: the public score is known to all of them, and its sender may change
+    them with each version.
+    """
+    gap, public = found.difference, found.first.value
+    if gap.value is None or public is None or own.value is None:
+        return NO_SCORE
+    moved = round(public, DIGITS) - own.value - gap.value
+    return Score(**{name: None if end is None else end + moved for name, end in gap.model_dump().items()})
 
 
 def _rounded(score: Score, *, bare: bool) -> Score:

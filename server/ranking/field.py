@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.metrics.table import Category
 from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
@@ -44,7 +44,7 @@ class Field:
     entries: tuple[BoardEntry, ...]
     """By name."""
     rates: Sequence[float]
-    """Kbps of each over all of its clips; NaN where it is not known."""
+    """Kbps of each over all of its clips of the categories that are ranked; NaN where it is not known."""
     cells: tuple[Cell, ...]
     votes: tuple[Fraction, ...]
     """How much each counts as one that others beat: all self-reported ones of an account together as one codec."""
@@ -62,7 +62,7 @@ def field(snapshot: Snapshot, source: RankingSource, band: str, aspects: Sequenc
     places = {name: {e.codec: n for n, e in enumerate(found.frame.entries)} for name, found in ranked.items()}
     chosen, unranked = [], []
     for entry in snapshot.entries(source):
-        rate = _rate(entry)
+        rate = _rate(entry, {ASPECTS[name].category for name in aspects})
         if not _within(rate, band):
             continue
         reason = _reason(entry, ranked, places)
@@ -83,9 +83,9 @@ def _ranked(snapshot: Snapshot, source: RankingSource, aspect: str) -> Ranked:
     return rank(snapshot, BoardState(category=of.category, metric=of.quantity, source=source))
 
 
-def _rate(entry: BoardEntry) -> float:
-    """All bits over all seconds, in kbps."""
-    parts = [entry.figures[category, ""] for category in CATEGORIES if (category, "") in entry.figures]
+def _rate(entry: BoardEntry, categories: Collection[Category]) -> float:
+    """All bits over all seconds of what is ranked, in kbps: few bits on music make no few bits on speech."""
+    parts = [entry.figures[category, ""] for category in categories if (category, "") in entry.figures]
     known = [(part.kbps, part.seconds) for part in parts if part.kbps is not None and part.seconds > 0]
     seconds = math.fsum(length for _, length in known)
     return math.fsum(kbps * length for kbps, length in known) / seconds if seconds else math.nan

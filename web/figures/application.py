@@ -48,6 +48,7 @@ def drawn_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
         update={
             "kbps": None if isnan(row.kbps) else row.kbps,
             "metrics": {numbers.figure: row.value},
+            "datasets": (numbers.dataset,),
             "clips": numbers.n + numbers.failed,
             "ok": numbers.n,
             "failed": numbers.failed,

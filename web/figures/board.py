@@ -70,4 +70,5 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
     if apart and found is not None and row.source != "published":  # of a table the family names the source already
         result = replace(result, family=f"{result.family} ({found.model.backend})")
     metrics = {quantity.key: application_value(row, quantity.key)}
-    return replace(result, summary=result.summary.model_copy(update={"metrics": metrics}))
+    on = () if found is None else (found.numbers.dataset,)  # whatever else was run on the codec
+    return replace(result, summary=result.summary.model_copy(update={"metrics": metrics, "datasets": on}))

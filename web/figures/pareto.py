@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from codec_superb.web.application_rows import sent
+from codec_superb.web.rows import CodecResult
+
+Measured = tuple[tuple[str, ...], str]
+"""The datasets that a point rests on, and who sends it."""
 
 
-def contenders(counted: Sequence[bool], whole: Sequence[bool]) -> list[int]:
+def measured_of(row: CodecResult) -> Measured | None:
+    """Say on which datasets a codec was measured, and by whom; None of published figures, which have no clips."""
+    return (row.summary.datasets, row.sender or f"codec:{row.codec}") if row.summary.clips else None
+
+
+def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequence[Measured | None]) -> list[int]:
     """Choose which points a front is drawn of: those whose bits were ``counted``, and of these the ``whole`` ones.
 
-    Whoever chooses the clips, or lets some fail, is in front of others. Where no point is whole, all of them count.
+    Whoever chooses the clips, or lets some fail, is in front of others. Where no point is whole, all of them count. Of
+    those with ``measured`` the ones on other datasets than most senders have are left out: others may be easier.
 
-    >>> contenders([True, True, False], [True, False, True])
+    >>> contenders([True, True, False], [True, False, True], [None] * 3)
     [0]
     """
     found = [place for place, is_counted in enumerate(counted) if is_counted]
+    usual = usual_datasets(each for place in found if (each := measured[place]) is not None)
+    found = [place for place in found if (each := measured[place]) is None or each[0] == usual]
     return [place for place in found if whole[place]] or found
+
+
+def usual_datasets(measured: Iterable[Measured]) -> tuple[str, ...]:
+    """Return the datasets that most senders have, then most points, the larger ones, the first by name; of none ().
+
+    The order is that of ranks (``server/leaderboard/select.py``).
+    """
+    counts = sent(measured)
+    return min(counts, key=lambda on: (-counts[on][0], -counts[on][1], -len(on), on), default=())
 
 
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:

@@ -11,7 +11,7 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
-from codec_superb.web.figures.pareto import contenders, pareto_front
+from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, usual_datasets
 from codec_superb.web.figures.remote import near_others, stand_at_edges
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
@@ -47,7 +47,9 @@ def rate_chart(
     result says its place on it.
     """
     points = _points(results, quantity)
-    inside = near_others([row.place for row, _ in points], [row.lossless for row, _ in points])
+    rows = [row for row, _ in points]
+    senders = [row.sender or row.codec for row in rows]
+    inside = near_others([row.place for row in rows], [row.lossless for row in rows], senders)
     layout = {**base_layout(), "xaxis": rate_axis(inside)}
     if across:
         layout["xaxis"]["title"]["text"] = across
@@ -112,7 +114,10 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
     whole = [row.summary.complete and not found.failed for row, found in lossy]
-    counted = [lossy[place] for place in contenders([not row.uncounted for row, _ in lossy], whole)]
+    rows = [row for row, _ in lossy]
+    counted = [
+        lossy[place] for place in contenders([not row.uncounted for row in rows], whole, [*map(measured_of, rows)])
+    ]
     rates, values = [row.place for row, _ in counted], [_value(e) for _, e in counted]
     return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
@@ -224,6 +229,16 @@ def rate_notes(results: Sequence[CodecResult]) -> str:
     if without := sorted({row.title for row in results if not row.kbps > 0}):  # NaN is not above 0
         notes.append(f" Without a bitrate, and so not drawn: {some_of(without)}.")
     return "".join(notes)
+
+
+def front_notes(results: Sequence[CodecResult]) -> str:
+    """Say for a caption which codecs are outside the front since they were measured on other datasets than most."""
+    counted = [
+        (row, on) for row in results if not (row.uncounted or row.lossless) and (on := measured_of(row)) is not None
+    ]
+    usual = usual_datasets(on for _, on in counted)
+    others = sorted({row.title for row, on in counted if on[0] != usual})
+    return f" Outside the front, since not run on the same datasets as most: {some_of(others)}." if others else ""
 
 
 def some_of(names: Sequence[str]) -> str:

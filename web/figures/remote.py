@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
-from math import log10
 from typing import Any
 
 from codec_superb.web.text import count, significant
@@ -14,21 +15,37 @@ REACH = 100.0
 room for the lowest of the catalogue (0.125 kbps) and for lossless ones in stereo."""
 REACH_LOSSY = 30.0
 """The same upwards for lossy codecs: above a quartile of 20 kbps there is room for all of the catalogue, up to 576."""
+FEWEST = 4
+"""Places that have quartiles."""
+SENDERS = 5
+"""Senders of whom none is a quarter by itself."""
 _ROOM = 0.012
 """Share of the axis between its end and the marks."""
 
 
-def near_others(places: Sequence[float], lossless: Sequence[bool] = ()) -> list[float]:
+def near_others(places: Sequence[float], lossless: Sequence[bool] = (), senders: Sequence[str] = ()) -> list[float]:
     """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all.
 
-    Where it is said which of them are ``lossless``, the others reach upwards no further than :data:`REACH_LOSSY`.
+    Where it is said which of them are ``lossless``, the others reach upwards no further than :data:`REACH_LOSSY`. Of
+    :data:`SENDERS` ``senders`` or more each counts once, however many places it has.
     """
-    ordered = sorted(zip(places, lossless or [True] * len(places), strict=True))
-    quarter = len(ordered) // 4
-    if not quarter:
-        return [place for place, _ in ordered]
-    low, high = ordered[quarter][0] / REACH, ordered[-1 - quarter][0]
-    return [place for place, wide in ordered if low <= place <= high * (REACH if wide else REACH_LOSSY)]
+    if len(places) < FEWEST:
+        return sorted(places)
+    counts = Counter(senders)
+    shares = [1 / counts[sender] for sender in senders] if len(counts) >= SENDERS else [1.0] * len(places)
+    ordered = sorted(zip(places, lossless or [True] * len(places), shares, strict=True))
+    low, high = _quartile(ordered) / REACH, _quartile(ordered[::-1])
+    return [place for place, wide, _ in ordered if low <= place <= high * (REACH if wide else REACH_LOSSY)]
+
+
+def _quartile(ordered: Sequence[tuple[float, bool, float]]) -> float:
+    """Return the first of the places behind a quarter of the weights."""
+    behind, quarter = 0.0, math.fsum(weight for *_, weight in ordered) / 4
+    for place, _, weight in ordered:
+        behind += weight
+        if behind > quarter:
+            return place
+    return ordered[-1][0]
 
 
 def at_edge(place: float, inside: Sequence[float], limits: Sequence[float]) -> tuple[float, str]:
@@ -40,7 +57,7 @@ def at_edge(place: float, inside: Sequence[float], limits: Sequence[float]) -> t
     room = _ROOM * (end - start)
     if place < inside[0]:
         return start + room, "arrow-bar-left"
-    return (end - room, "arrow-bar-right") if place > inside[-1] else (log10(place), "")
+    return (end - room, "arrow-bar-right") if place > inside[-1] else (math.log10(place), "")
 
 
 def stand_at_edges(traces: Sequence[dict[str, Any]], layout: dict[str, Any], inside: Sequence[float]) -> None:

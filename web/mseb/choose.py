@@ -9,6 +9,7 @@ from math import isinf
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.table import AVERAGES
 from codec_superb.metrics.results import Score
+from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import APPLICATION_METRICS, Application
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow
@@ -109,18 +110,33 @@ def main_rows(rows: Iterable[ApplicationRow], task: str) -> list[ApplicationRow]
     )
 
 
+def oracle_among(rows: Sequence[ApplicationRow], everything: Iterable[ApplicationRow]) -> Score | None:
+    """Return the oracle beside rows of one figure and model, as :func:`original_of` chooses; None without one."""
+    first, codecs = rows[0], {row.codec for row in rows}
+    mine = (_oracle_key(first), first.numbers.dataset, first.numbers.slice, first.model)
+    found = original_of(
+        (row, row.sender)
+        for row in everything
+        if row.codec in codecs and (row.numbers.figure, row.numbers.dataset, row.numbers.slice, row.model) == mine
+    )
+    return None if found is None else found.numbers.reference
+
+
 def oracle_of(row: ApplicationRow, rows: Iterable[ApplicationRow]) -> Score | None:
     """Return the oracle beside a row: the same figure of the same clips and model, with the true transcripts."""
-    probe = probe_behind(row)
-    if probe is None:
-        return None
-    key = f"{probe.key}{ORACLE}{row.numbers.figure.removeprefix(f'{probe.key}_')}"
+    key = _oracle_key(row)
     mine = (row.codec, row.numbers.dataset, row.numbers.slice, row.model)
     for other in rows:
         same = (other.codec, other.numbers.dataset, other.numbers.slice, other.model) == mine
         if same and other.numbers.figure == key and other.numbers.reference.value is not None:
             return other.numbers.reference
     return None
+
+
+def _oracle_key(row: ApplicationRow) -> str | None:
+    """Return the figure of true transcripts beside a row's; None for one over several probes, which has none."""
+    probe = probe_behind(row)
+    return None if probe is None else f"{probe.key}{ORACLE}{row.numbers.figure.removeprefix(f'{probe.key}_')}"
 
 
 def place_of(quantity: Quantity, value: float) -> float:

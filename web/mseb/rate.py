@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.across import TITLES, Across, placed
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
-from codec_superb.web.mseb.choose import oracle_of
+from codec_superb.web.mseb.choose import oracle_among
 from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.theme import family_styles
 
@@ -30,11 +31,14 @@ def mseb_rate_chart(
     chart = rate_chart(drawn, quantity, styles, across=TITLES[across])
     if not codecs:
         return chart
-    # the clips on which a codec failed are missing on both sides: the ceiling is that over the most clips
-    _, largest = max(codecs, key=lambda pair: pair[1].numbers.n)
-    lines = [("original", largest.numbers.reference), ("true transcripts", oracle_of(largest, everything))]
+    rows = [row for _, row in codecs]
+    usual = original_of((row, row.sender) for row in rows)
+    lines = [
+        ("original", None if usual is None else usual.numbers.reference),
+        ("true transcripts", oracle_among(rows, everything)),
+    ]
     ceilings = [
-        Ceiling(largest.model.backend, score.value, name)
+        Ceiling(rows[0].model.backend, score.value, name)
         for name, score in lines
         if score is not None and score.value is not None
     ]

@@ -22,7 +22,7 @@ from codec_superb.web.conditions import ConditionPart, condition_parts
 from codec_superb.web.errors import ReportError
 from codec_superb.web.figures.across import AXES
 from codec_superb.web.figures.distribution import chart_height
-from codec_superb.web.figures.rate import rate_notes
+from codec_superb.web.figures.rate import front_notes, rate_notes
 from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.applications import applications_panel
@@ -158,7 +158,7 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
         overall=overall,
         table=ranking_table(results, quantities, explanations),
         families=_families([row for row in results if row.kbps > 0], styles),
-        rate_notes=rate_notes(results),
+        rate_notes=front_notes(results) + rate_notes(results),
         listening=listening_clips(listening, results),
         rates=rate_matrix(rates) if rates else None,
         conditions=_conditions(data, category, styles),

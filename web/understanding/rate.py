@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import application_of
 from codec_superb.web.figures.across import TITLES, Across, placed
 from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
@@ -30,8 +31,9 @@ def understanding_rate_chart(
     chart = rate_chart(drawn, quantity, styles, across=TITLES[across])
     if not codecs:
         return chart
-    # the clips on which a codec failed are missing on both sides: the ceiling is that over the most clips
-    _, largest = max(codecs, key=lambda pair: pair[1].numbers.n)
-    lines = [("original", largest.numbers.reference.value), ("chance", chance_of(largest, everything))]
-    ceilings = [Ceiling(largest.model.backend, value, name) for name, value in lines if value is not None]
+    usual = original_of((row, row.sender) for _, row in codecs)
+    if usual is None:
+        return chart
+    lines = [("original", usual.numbers.reference.value), ("chance", chance_of(usual, everything))]
+    ceilings = [Ceiling(usual.model.backend, value, name) for name, value in lines if value is not None]
     return with_ceilings(chart, quantity, ceilings)

@@ -19,9 +19,9 @@ NAME = "encodec_24k_6bps"
 
 
 def test_a_configuration_is_listed_once(tmp_path: Path) -> None:
-    """A submission stands for the figures that papers have of it, names them, and keeps its own; a namesake does not.
+    """A submission stands for the figures that papers have of it, names them, and keeps its own.
 
-    Where the submission has no results of a category, the published ones stay.
+    A namesake does not, nor a partial one. Where the submission has no results of a category, the published ones stay.
     """
     url = f"sqlite:///{tmp_path / 'board.sqlite'}"
     upgrade(url)
@@ -29,6 +29,8 @@ def test_a_configuration_is_listed_once(tmp_path: Path) -> None:
     with database.transaction(write=True) as session:
         make_submission(session, NAME, 6.0, 0.7, card={"family": "encodec"}, datasets={"mini": ["speech"]})
         make_submission(session, "unicodec_24k", 6.0, 0.7, card={"family": "mine"})
+        few = {"card": {"family": "sqcodec"}, "result": {"complete": False}}
+        make_submission(session, "sqcodec_16k_3kbps", 3.0, 0.6, **few)
         make_submission(session, "mimi_32cb", 4.4, 0.8, card={"family": "mimi"})
     with database.transaction() as session:
         snapshot = load_snapshot(session, None)
@@ -43,6 +45,7 @@ def test_a_configuration_is_listed_once(tmp_path: Path) -> None:
     assert {"table3:E3", f"tiny:{NAME}", NAME} & set(music) == {"table3:E3", f"tiny:{NAME}"}
     assert len(speech) == sum(map(len, alone.values())) - 3
     assert {"unicodec_24k", "tiny:unicodec_24k"} <= set(speech)
+    assert {"sqcodec_16k_3kbps", "tiny:sqcodec_16k_3kbps"} <= set(speech)
     scores = [alone[table][codec].result.summary.score.value for table, codec in
               (("table3", "table3:E3"), ("tiny", f"tiny:{NAME}"))]  # fmt: skip
     labels = [alone[table][codec].source_label for table, codec in

@@ -46,17 +46,21 @@ class TestApplications:
             ("tokens_entropy_kbps", 10.5, 12.0, ""),
             ("tokens_entropy_kbps", 0.02, 12.0, "entropy-coded, 0.020 of 12 kbps of tokens are left"),
             ("tokens_entropy_kbps", 20.0, 24.0, "tokens are worth 24 kbps, 12 were sent"),
+            ("tokens_entropy_kbps", 0.05, 0.06, "tokens are worth 0.060 kbps, 12 by their number and codebooks"),
             ("tokens_unigram_bits", 5.0, 6.0, ""),
             ("tokens_lm_bits", 6.3, 6.0, ""),
+            ("tokens_lm_bits", 0.01, 6.0, "tokens_lm_bits: 0.010 bits a token of 6.0 nominal ones"),
             ("tokens_unigram_bits", 7.0, 6.0, "tokens_unigram_bits: 7.0 bits a token of 6.0 nominal ones"),
             (
                 "tokens_lm_bits",
-                5.0,
+                5e8,
                 1e9,
-                "tokens_lm_bits: 1000000000 nominal bits a token, of codebooks of 64 entries",
+                "tokens_lm_bits: 1000000000 nominal bits a token, of codebooks of 6.0 bits",
             ),
             ("tokens_recode_5_pct", 97.0, 100.0, ""),
-            ("tokens_recode_5_pct", 100.0, 100.0, "every token is the same after five codings"),
+            ("tokens_recode_5_pct", 99.97, 100.0, "every token is the same after five codings"),
+            ("tokens_noise_20_pct", 99.97, 100.0, "every token is the same beside noise 20 dB below the sound"),
+            ("tokens_recode_pct", 100.0, 100.0, ""),
         ],
     )
     def test_tokens(self, database: Database, figure: str, value: float, ceiling: float, text: str) -> None:
@@ -78,6 +82,23 @@ class TestApplications:
         copied = [*of_ann[:2], Probed("tokens_lm_bits", 4.75, 6.0)]
         (found,) = warned(database, owner="mallory", card=card, applications=copied)
         assert ("to the last digit" in found["text"], found["holds"]) == (True, False)
+
+    def test_tokens_of_unequal_codebooks(self, database: Database) -> None:
+        """Nominal bits are the mean of theirs."""
+        card = {"codebooks": 2, "codebook_sizes": (64, 16), "frame_rate": 1200.0, "nominal_kbps": 12.0}
+        assert warned(database, card=card, applications=[Probed("tokens_coded_bits", 4.5, 5.0)]) == []
+        (found,) = warned(database, card=card, applications=[Probed("tokens_coded_bits", 0.05, 0.06)])
+        assert found["text"] == "tokens_coded_bits: 0.060 nominal bits a token, of codebooks of 5.0 bits"
+
+    def test_tokens_of_another_bitrate(self, database: Database) -> None:
+        """What a codec's tokens are worth is no model's answer: the same weights have several bitrates."""
+        card = {"codebooks": 2, "codebook_size": 64, "frame_rate": 1000.0, "nominal_kbps": 12.0}
+        for number, owner in enumerate(("ann", "bob")):
+            told = [Probed("tokens_entropy_kbps", 11.0, 12.0)]
+            publish(database, f"x{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, card=card, applications=told)
+        half = card | {"codebooks": 1, "nominal_kbps": 6.0}
+        told = [Probed("tokens_entropy_kbps", 5.5, 6.0)]
+        assert warned(database, "half_x", 6.0, score=0.7, owner="eve", card=half, applications=told) == []
 
     def test_tokens_of_a_codec_without_any(self, database: Database) -> None:
         """A codec of bytes has none."""
@@ -117,6 +138,8 @@ class TestApplications:
             ("mseb_reconstruction_yamnet_mse", 0.0, 0.0, True),
             ("mseb_stability_vectors_ced", 0.0, 0.0, True),
             ("mseb_stability_vectors_ced", 0.001, 0.0, False),
+            ("mseb_reconstruction_yamnet_fad", 1e8, 0.0, True),
+            ("mseb_reconstruction_yamnet_fad", 60.0, 0.0, False),
             ("asr_wer_pct", 501.0, 4.0, True),
             ("asr_wer_pct", 200.0, 4.0, False),
             ("mseb_classification_gender_accuracy_pct", 100.0, 100.0, False),

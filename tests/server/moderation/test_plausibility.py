@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log2
 from typing import Any
 
 import pytest
@@ -255,6 +256,12 @@ class TestTheResultsAlone:
         (warning,) = warned(database, result={"kbps": 30.0}, card=card)
         assert warning["kind"] == "bitrate"
         assert warning["text"].endswith("the card says: it varies")
+
+    @pytest.mark.parametrize(("entries", "told"), [(250_047, []), (2**39, [("beyond", True)])])
+    def test_a_codebook_that_no_codec_has(self, database: Database, entries: int, told: list[tuple[str, bool]]) -> None:
+        """With enough entries any bitrate is a few tokens a second."""
+        card = {"codebooks": 1, "codebook_size": entries, "frame_rate": 12_000 / log2(entries), "nominal_kbps": 12.0}
+        assert [(warning["kind"], warning["holds"]) for warning in warned(database, card=card)] == told
 
     @pytest.mark.parametrize(
         ("kind", "distance", "expected"),

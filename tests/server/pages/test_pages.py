@@ -142,11 +142,12 @@ class TestLeaderboard:
     def test_front_leaves_out_what_nobody_counted_and_what_is_partial(
         self, board: TestClient, app: FastAPI, database: Database
     ) -> None:
-        """Whoever declares a bitrate, or chooses the clips, takes nobody's place, as in the chart."""
+        """Whoever declares a bitrate, or chooses clips or another dataset, takes nobody's place, as in the chart."""
         told = {"bit_source": "declared"}
         with database.transaction(write=True) as session:
             make_submission(session, "declared_1k", 1.0, 0.95, card=told)
             make_submission(session, "partial_1k", 1.0, 0.95, result={"complete": False})
+            make_submission(session, "elsewhere_1k", 1.0, 0.95, datasets={"vctk": ("speech",)})
             make_submission(session, "whole_4k", 4.0, 0.94)
         snapshot = app.state.board.refresh()
         assert [row.result.codec for row in front_rows(snapshot, BoardState())] == ["whole_4k"]

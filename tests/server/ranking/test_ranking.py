@@ -17,6 +17,7 @@ from support.server.compare import running_board, store
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.ranking.view import BandsAnswer, RankingAnswer
@@ -154,6 +155,16 @@ class TestRanking:
         assert list(rows) == ["clear_best", "speech_only", "clear_second"]
         assert found["datasets"] == {"speech": ["mini"]}
         assert "alone" not in {each["codec"] for each in found["unranked"]}
+
+    def test_a_band_is_of_the_bits_of_what_has_a_weight(self, client: TestClient, database: Database) -> None:
+        """Whoever spends none on music is in no lower band of speech."""
+        with database.transaction(write=True) as session:
+            make_submission(session, "plain", 6.0, 0.7)
+            for row in session.get_one(Submission, make_submission(session, "shifty", 20.0, 0.9)).results:
+                row.kbps = 20.0 if row.category == "speech" else 0.5
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        for band, name in (("4-8", "plain"), ("16-32", "shifty")):
+            assert [row["codec"] for row in ranking(client, f"?audio=0&music=0&band={band}")["codecs"]] == [name]
 
     def test_the_smallest_change_of_a_weight_is_named_and_holds(self, client: TestClient, database: Database) -> None:
         """At the weight that is named the other one is first, a little before it is not."""

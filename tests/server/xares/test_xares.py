@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +17,7 @@ from support.web.site import accessibility_faults, running_site, visitor
 from codec_superb.applications.xares.result import FASTEST, SLOWEST, EncoderRate, Heard
 from codec_superb.metrics.results import Score
 from codec_superb.server.database.migrate import upgrade
-from codec_superb.server.database.models import Codec
+from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.moderation.plausibility import warnings_for
@@ -225,8 +226,12 @@ def test_figures_of_anothers_codec_wait(database: Database, backend: str) -> Non
         other = make_submission(session, "crow_6k", datasets=datasets, owner="bob", applications=listed)
         says = [Probed(figure, 3.0, 2.0, "phone_prompts", "xares:Officia1 winner+tiny-llama-bytes")]
         badge = make_submission(session, "lark_6k", datasets=datasets, owner="ann", applications=says)
+        reader = make_submission(session, "wren_6k", datasets=datasets, owner="bob", applications=listed)
+        document = copy.deepcopy(session.get_one(Submission, reader).document)
+        document["datasets"][0]["probes"][0]["settings"] = {"decoder": "official", "trained_on": "verified clips"}
+        session.get_one(Submission, reader).document = document
         kinds = {
             each: [of["kind"] for of in warnings_for(session, each) if of["holds"] and of["kind"] == "encoder"]
-            for each in (own, named, other, badge)
+            for each in (own, named, other, badge, reader)
         }
-    assert kinds == {own: [], named: ["encoder"], other: [], badge: ["encoder"]}
+    assert kinds == {own: [], named: ["encoder"], other: [], badge: ["encoder"], reader: ["encoder"]}

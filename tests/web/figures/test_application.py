@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 import pytest
+from support.web.results import application_row, score
 
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.published import published_entries
+from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
-from codec_superb.web.rows import BoardRow
+from codec_superb.web.rows import BoardRow, ProbeModel
 
 TABLE = published_table("table3")
 
@@ -59,3 +61,19 @@ def test_is_a_figure_that_plotly_accepts() -> None:
     empty = application_chart([], quantity, [])
     assert empty["data"] == []
     assert "shapes" not in empty["layout"]
+
+
+def test_no_account_alone_says_what_the_original_is() -> None:
+    """Neither by a name that comes first, nor by many codecs, nor by clips that others lack: the middle sender's."""
+    said = [("b", 3.9, 23), ("c", 3.9, 23), ("d", 4.0, 23)]
+    forged = [("a1", 9.0, 23), ("a2", 9.0, 24), ("a3", 9.0, 24)]
+    rows = [
+        application_row(
+            codec, "mini", "asr_wer_pct", ProbeModel("x"), 8.0, score(value), score(value), score(0.0), n=clips
+        )
+        for codec, value, clips in (*forged, *said)
+    ]
+    found = original_of((row, row.codec[0]) for row in rows)
+    assert found is not None
+    assert found.codec == "c"
+    assert original_of([]) is None

@@ -15,7 +15,7 @@ from support.web.results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
 from codec_superb.web.figures.family_line import SAME_RATE, family_line
-from codec_superb.web.figures.rate import rate_notes
+from codec_superb.web.figures.rate import front_notes, rate_notes
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
@@ -234,3 +234,24 @@ def test_points_far_from_all_others_leave_them_room() -> None:
         "annotations"
     ]
     assert note["text"].startswith("1 codec outside")
+
+
+def test_codecs_of_one_sender_move_no_axis() -> None:
+    """Of five senders or more each counts once for what is far; of fewer each codec, since one may be half."""
+    rows = [replace(one(f"codec{number}", 2.0 * 1.4**number, 0.6), sender=f"s{number % 4}") for number in range(8)]
+    usual = chart(rows)["layout"]["xaxis"]["range"]
+    tiny = [replace(one(f"tiny{number:02}", 0.002, 0.5), sender="s5") for number in range(30)]
+    assert chart([*rows, *tiny])["layout"]["xaxis"]["range"] == usual
+    assert chart([*rows, replace(tiny[0], sender="s3")])["layout"]["xaxis"]["range"] == usual
+
+
+def test_front_is_of_codecs_on_the_same_datasets() -> None:
+    """An easier dataset takes nobody's place: the front is of the datasets that most senders have results on."""
+    usual = [replace(one(name, kbps, value), sender=name) for name, kbps, value in (("a", 8, 0.6), ("b", 16, 0.8))]
+    easy = [
+        replace(one(f"easy{number}", 4.0, 0.9, datasets=on), sender="c")
+        for number, on in enumerate((("easy",), ("easy",), ("easy", "mini")))
+    ]
+    assert traces(chart([*usual, *easy]), "front")[None]["y"] == [0.6, 0.8]
+    assert front_notes([*usual, *easy]).endswith("as most: easy0, easy1, easy2.")
+    assert front_notes(usual) == ""

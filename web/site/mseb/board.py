@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
-from codec_superb.metrics.results import Score
-from codec_superb.web.application_rows import most_sent, warning
+from codec_superb.metrics.results import NO_SCORE, Score
+from codec_superb.web.application_rows import most_sent, original_of, warning
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_of
+from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_among
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
@@ -31,7 +31,7 @@ class TaskColumn:
     rows: tuple[ApplicationRow, ...]
     """A row a codec; only those of this model, which may be compared."""
     ceiling: Score
-    """On the original sound, over the most clips of any codec."""
+    """On the original sound, as most senders have it."""
     oracle: Score | None
 
 
@@ -63,10 +63,9 @@ def _column(task: str, rows: Sequence[ApplicationRow], everything: Sequence[Appl
         return None
     figure, model = most_sent(((row.numbers.figure, row.model), row.sender) for row in rows)
     chosen = tuple(row for row in rows if (row.numbers.figure, row.model) == (figure, model))
-    largest = max(chosen, key=lambda row: row.numbers.n)
-    return TaskColumn(
-        task, APPLICATIONS[figure], model, chosen, largest.numbers.reference, oracle_of(largest, everything)
-    )
+    usual = original_of((row, row.sender) for row in chosen)
+    ceiling = NO_SCORE if usual is None else usual.numbers.reference
+    return TaskColumn(task, APPLICATIONS[figure], model, chosen, ceiling, oracle_among(chosen, everything))
 
 
 def _told(column: TaskColumn) -> str:

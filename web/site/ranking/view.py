@@ -94,7 +94,7 @@ class RankedCodec:
     submitter: str
     """Account that sent it, or ``anonymous``."""
     kbps: float | None
-    """Over all of its clips."""
+    """Over all of its clips of the categories that have a weight."""
     rank: Range
     """By points."""
     points: float

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
-from codec_superb.web.application_rows import most_sent, warning
+from codec_superb.web.application_rows import most_sent, original_of, warning
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
@@ -32,9 +32,9 @@ class UnderstandingColumn:
     everything: tuple[ApplicationRow, ...]
 
     @property
-    def largest(self) -> ApplicationRow:
-        """Return the row over the most clips, which the ceiling is of."""
-        return max(self.rows, key=lambda row: row.numbers.n)
+    def usual(self) -> ApplicationRow:
+        """Return the row whose value on the originals stands for all."""
+        return original_of((row, row.sender) for row in self.rows) or self.rows[0]
 
 
 def understanding_columns(codecs: Sequence[Listened]) -> tuple[UnderstandingColumn, ...]:
@@ -50,7 +50,7 @@ def understanding_table(dataset: str, codecs: Sequence[Listened], columns: Seque
     """Make the table: codecs by bitrate; a codec that another chat listened to shows no value."""
     heads = (TextCell("Codec", "kbps"), *(TextCell(column.title, _told(column)) for column in columns))
     original = (TextCell("Original sound"), *map(_original, columns))
-    chances = [chance_of(column.largest, column.everything) for column in columns]
+    chances = [chance_of(column.usual, column.everything) for column in columns]
     guessed = (TextCell("Chance", "guessing among the options"), *map(_chance, columns, chances))
     ordered = sorted(codecs, key=lambda codec: (_rate(codec), codec[0].codec))
     lines = [_line(result, rows, columns) for result, rows in ordered]
@@ -78,7 +78,7 @@ def _rate(codec: Listened) -> float:
 
 
 def _original(column: UnderstandingColumn) -> TextCell:
-    score, quantity = column.largest.numbers.reference, column.quantity
+    score, quantity = column.usual.numbers.reference, column.quantity
     return TextCell(quantity.write(score.value), interval(score.low, score.high, quantity.decimals))
 
 
