@@ -115,6 +115,7 @@ def remove_ended(context: Context) -> None:
 
 def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
     from codec_superb.pipeline.errors import InUse
+    from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
     from codec_superb.server.verification.jobs import PAUSES, fail, give_back
 
     note(f"job {job.id}: {job.kind} {job.submission_id}, attempt {job.attempts}")
@@ -129,7 +130,8 @@ def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
         _within(context, lambda session: give_back(session, job, context.worker, pause=PAUSES[0]))
         note(f"job {job.id}: {error}")
     except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
-        reason = f"{type(error).__name__}: {error}"
+        # the text of a database names its address, which is not for moderators
+        reason = words_of(error) if isinstance(error, DATABASE_ERRORS) else f"{type(error).__name__}: {error}"
         _within(context, lambda session: fail(session, job, context.worker, reason))
         note(f"job {job.id}: {reason}")
     else:

@@ -183,10 +183,16 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     def busy(_context: Context, _job: VerificationJob) -> None:
         raise InUse("another process is working on it")
 
-    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (faulty, 2), (faulty, 3)):
+    def away(_context: Context, _job: VerificationJob) -> None:
+        with closing(Database("sqlite:////no/such/folder/board.sqlite")) as other, other.transaction() as session:
+            session.execute(select(1))
+
+    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (away, 2), (faulty, 3)):
         assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
         _, job = look(database, identity)
         assert job.attempts == attempts
+        if handler is away:  # without its address
+            assert job.message == "the database does not answer right now"
         kept = [place.name for place in (settings.storage / RUNS).glob("*")]
         if job.state == "queued":  # and not before the pause is over
             assert kept == [str(job.id)] * (attempts > 0)
