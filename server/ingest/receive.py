@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import secrets
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from codec_superb.server.errors import BadRequest, TooLarge, Unavailable
 from codec_superb.server.ingest.form import FormReader
 from codec_superb.server.settings import MEGABYTE, Settings
+from codec_superb.server.storage.room import has_room
 from codec_superb.server.storage.submission_files import hold_off_cleaning
 
 RAW = ("application/zip", "application/octet-stream", "application/x-zip-compressed")
@@ -157,8 +157,8 @@ def new_upload(settings: Settings) -> Upload:
 
 
 def _expect_room(settings: Settings) -> None:
-    """Leave ``free_bytes`` to the database, to decisions and to who restarts. Raises Unavailable."""
-    if shutil.disk_usage(settings.incoming).free < settings.free_bytes:
+    """Leave ``free_bytes`` to the database and to decisions. Raises Unavailable."""
+    if not has_room(settings):
         raise Unavailable(
             f"the upload was not stored: this leaderboard keeps {settings.free_bytes // MEGABYTE} MB of its disk free, "
             "and its maintainers have to make room; send it again later",
