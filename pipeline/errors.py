@@ -21,5 +21,9 @@ class PartsError(SubmissionError):
     """A file that holds some rows of a submission is not where it should be, or another one; the text says which."""
 
 
+class NoRoom(PipelineError):
+    """A disk, a quota or a limit has no room for a file: later there may be some."""
+
+
 class InUse(PipelineError):
     """Another process is working on the run: later it may be free."""

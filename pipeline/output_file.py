@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.errors import NoRoom, PipelineError
 
 # EDQUOT: a quota; EFBIG: the limit on file sizes (ulimit -f)
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -60,7 +60,7 @@ def writing(place: Path, left: str = KEPT) -> Iterator[None]:
 def cannot_write(error: OSError, where: object, left: str = KEPT) -> PipelineError | None:
     """Return the error that ends a stage when the disk is full or not writable; None for an error of a single clip."""
     if error.errno in NO_ROOM:
-        return PipelineError(f"no space to write {where}: {_reason(error)}; {left}: free space and run it again")
+        return NoRoom(f"no space to write {where}: {_reason(error)}; {left}: free space and run it again")
     if error.errno in REFUSED:
         return PipelineError(f"cannot write {where}: {_reason(error)}; {left}")
     return None

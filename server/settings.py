@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     vault: str | None = None
     """Object store of accepted files, `s3://BUCKET/FOLDER` (extra `s3`); None for the folder in `storage`."""
     vault_copies: int = Field(default=10_000 * MEGABYTE, ge=0)
-    """Bytes of copies of an object store's files that this machine keeps in `storage`."""
+    """Bytes of copies of an object store's files that `storage` keeps; fewer where `free_bytes` would not be free."""
     secret_key: str | None = Field(default=None, min_length=32, repr=False)
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"
@@ -78,7 +78,7 @@ class Settings(BaseSettings):
     shutdown_seconds: int = Field(default=30, ge=1)
     """How long running requests, uploads included, may take to finish once the service is told to stop."""
     free_bytes: int = Field(default=1_000 * MEGABYTE, ge=0)
-    """Bytes that must be free where ``storage`` lies; with fewer ``/readyz`` says that the service is not ready."""
+    """Bytes that must be free where ``storage`` lies; with fewer no upload is taken, and ``/readyz`` is 503."""
 
     @field_validator("base_url")
     @classmethod

@@ -15,14 +15,19 @@ FOLDER = "private"
 def run_private(context: Context, job: VerificationJob) -> None:
     """Run the job's codec and end the job: ``measured``, or ``cannot run`` with a reason for moderators.
 
+    Raises NoRoomForRun where the disk is full, and errors of a database that is away: the job is tried again.
+
     Neither this function nor what it stores or raises names a clip: errors come as kinds, failed clips as counts.
     """
-    from codec_superb.pipeline.private_sets.measure import PrivateRunFailed, kind_of
+    from codec_superb.pipeline.private_sets.measure import NoRoomForRun, PrivateRunFailed, kind_of
+    from codec_superb.server.database.faults import DATABASE_ERRORS
     from codec_superb.server.errors import ServerError
     from codec_superb.server.verification.jobs import finish
 
     try:
         _run(context, job)
+    except (NoRoomForRun, *DATABASE_ERRORS):  # of the machine, not of the codec: another attempt
+        raise
     except (PrivateRunFailed, ServerError) as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - a text of which nobody knows what it names

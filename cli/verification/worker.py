@@ -6,15 +6,18 @@ import os
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from codec_superb.cli.console import note
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from codec_superb.pipeline.workers.devices import Device
     from codec_superb.server.database.models import VerificationJob
     from codec_superb.server.database.session import Database
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 10.0
 """Pause between two looks at an empty queue."""
+_PAUSE_S = 2.0
+"""Pause between two attempts while the database is away."""
 CLIP_SECONDS = 1200.0
 """Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
 RUNS = "verification"
@@ -41,6 +46,7 @@ class Context:
     """Who does it: machine and process."""
 
 
+_Result = TypeVar("_Result")
 Handler = Callable[[Context, "VerificationJob"], None]
 """Does a job and ends it (``jobs.finish``), in the transaction that stores what came out; what it raises is a failed
 attempt."""
@@ -49,16 +55,19 @@ attempt."""
 def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll: float = POLL_SECONDS) -> int:
     """Do jobs of the kinds that have a handler, one after the other; return how many.
 
-    ``once`` ends with an empty queue; without it only an interrupt does, which puts the job back.
+    ``once`` ends with an empty queue, and where the database is away; without it only an interrupt does, which puts the
+    job back.
     """
     from codec_superb.server.verification.jobs import claim, enqueue_unverified
 
+    def take(session: Session) -> VerificationJob | None:
+        if context.settings.verify_accepted and "verify" in handlers:
+            enqueue_unverified(session)
+        return claim(session, context.worker, kinds=tuple(handlers))
+
     done, idle = 0, threading.Event()
     while True:
-        with context.database.transaction(write=True) as session:
-            if context.settings.verify_accepted and "verify" in handlers:
-                enqueue_unverified(session)
-            job = claim(session, context.worker, kinds=tuple(handlers))
+        job = _within(context, take, patient=not once)
         remove_ended(context)
         if job is not None:
             _do(context, job, handlers[job.kind])
@@ -69,21 +78,44 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
             idle.wait(poll)
 
 
+def _within(context: Context, do: Callable[[Session], _Result], *, patient: bool = True) -> _Result:
+    """Do something in a writing transaction, again and again while the database is away where ``patient``."""
+    from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
+
+    told = False
+    while True:
+        try:
+            with context.database.transaction(write=True) as session:
+                return do(session)
+        except DATABASE_ERRORS as error:
+            if not patient:
+                raise
+            if not told:
+                note(f"{words_of(error)}; this worker goes on when it does")
+            told = True
+        time.sleep(_PAUSE_S)
+
+
 def remove_ended(context: Context) -> None:
     """Remove the runs of jobs that have ended, given up ones too; a job that waits or runs goes on with its own."""
+    from codec_superb.server.database.faults import DATABASE_ERRORS
     from codec_superb.server.verification.jobs import not_ended
 
     runs = (context.settings.storage / RUNS).glob("*")
     places = {int(place.name): place for place in runs if place.name.isdecimal()}
     if places:
-        with context.database.transaction() as session:
-            needed = not_ended(session, places)
+        try:
+            with context.database.transaction() as session:
+                needed = not_ended(session, places)
+        except DATABASE_ERRORS:  # away: the next look removes them
+            return
         for number in places.keys() - needed:
             shutil.rmtree(places[number], ignore_errors=True)
 
 
 def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
     from codec_superb.pipeline.errors import InUse
+    from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
     from codec_superb.server.verification.jobs import PAUSES, fail, give_back
 
     note(f"job {job.id}: {job.kind} {job.submission_id}, attempt {job.attempts}")
@@ -95,18 +127,17 @@ def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
             give_back(session, job, context.worker)
         raise
     except InUse as error:  # a worker that was given up is at it still: no fault of the job
-        with context.database.transaction(write=True) as session:
-            give_back(session, job, context.worker, pause=PAUSES[0])
+        _within(context, lambda session: give_back(session, job, context.worker, pause=PAUSES[0]))
         note(f"job {job.id}: {error}")
     except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
-        with context.database.transaction(write=True) as session:
-            fail(session, job, context.worker, f"{type(error).__name__}: {error}")
-        note(f"job {job.id}: {type(error).__name__}: {error}")
+        # the text of a database names its address, which is not for moderators
+        reason = words_of(error) if isinstance(error, DATABASE_ERRORS) else f"{type(error).__name__}: {error}"
+        _within(context, lambda session: fail(session, job, context.worker, reason))
+        note(f"job {job.id}: {reason}")
     else:
-        with context.database.transaction() as session:
-            ended = session.get(type(job), job.id)
-            if ended is not None:
-                note(f"job {job.id}: {ended.outcome or ended.state}")
+        ended = _within(context, lambda session: session.get(type(job), job.id))
+        if ended is not None:
+            note(f"job {job.id}: {ended.outcome or ended.state}")
 
 
 @contextmanager

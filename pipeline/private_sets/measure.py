@@ -16,7 +16,8 @@ from codec_superb.base_codec.errors import CodecError, MissingDependency
 from codec_superb.data_manifests import DatasetError, open_dataset
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import Category, overall_metrics
-from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.errors import NoRoom, PipelineError
+from codec_superb.pipeline.output_file import NO_ROOM
 from codec_superb.pipeline.private_sets.commitment import commitment, unreadable_for_others
 from codec_superb.pipeline.private_sets.scratch import scratch_folder
 from codec_superb.pipeline.resynthesis.stage import resynthesise
@@ -27,12 +28,14 @@ from codec_superb.pipeline.verification.again import CannotRun, Rerun, options_o
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
 
+_FULL = "there is no room on the disk of this machine"
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (CannotRun, "the codec of the submission's card is not in the catalogue here, or has other settings or weights"),
     (DatasetError, "the dataset cannot be opened on this machine"),
     (MissingDependency, "the codec lacks a package or a library on this machine"),
     (CodecError, "the codec cannot be opened on this machine"),
     (MetricError, "the metrics cannot be computed on this machine"),
+    (NoRoom, _FULL),
     (PipelineError, "a stage could not go on"),
     (OSError, "files could not be read or written"),
 )
@@ -41,6 +44,10 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
 
 class PrivateRunFailed(PipelineError):
     """A private run without rows; the text is one of a few sentences and names neither clip nor path."""
+
+
+class NoRoomForRun(PrivateRunFailed):
+    """The same where the disk is full: no fault of codec or dataset, and worth another attempt."""
 
 
 def private_rows(
@@ -58,9 +65,9 @@ def private_rows(
     """Run the codec that ``card`` names on the dataset ``spec``; score it by the overall score of ``categories``.
 
     Everything that is written lies in a folder below ``scratch`` that is gone afterwards. A failed clip is a failed
-    row, and so is one that takes a stage longer than ``clip_seconds``. Raises PrivateRunFailed, also where the dataset
-    is not the one that was ``committed`` to with ``salt``, and where the codec of this name has other settings or
-    weights here than the card says.
+    row, and so is one that takes a stage longer than ``clip_seconds``. Raises NoRoomForRun where the disk is full, and
+    PrivateRunFailed, also where the dataset is not the one that was ``committed`` to with ``salt``, and where the codec
+    of this name has other settings or weights here than the card says.
     """
     try:
         with ExitStack() as stack:
@@ -74,7 +81,7 @@ def private_rows(
     except Exception as error:  # noqa: BLE001 - whatever it is, its text must go no further
         kind = kind_of(error)
     # outside of the block: an error raised inside would carry the first one with it, into any log
-    raise PrivateRunFailed(kind)
+    raise NoRoomForRun(kind) if kind == _FULL else PrivateRunFailed(kind)
 
 
 def _rows(card: Card, spec: str, categories: Sequence[Category], how: Rerun, pool: Executor) -> Iterator[ClipRow]:
@@ -94,6 +101,8 @@ def _rows(card: Card, spec: str, categories: Sequence[Category], how: Rerun, poo
 
 def kind_of(error: Exception) -> str:
     """Say what kind of error it is, without a word of its text."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return _FULL
     return next((words for kind, words in _KINDS if isinstance(error, kind)), f"internal error {type(error).__name__}")
 
 

@@ -18,7 +18,8 @@ from starlette.requests import ClientDisconnect
 
 from codec_superb.server.errors import BadRequest, TooLarge, Unavailable
 from codec_superb.server.ingest.form import FormReader
-from codec_superb.server.settings import Settings
+from codec_superb.server.settings import MEGABYTE, Settings
+from codec_superb.server.storage.room import has_room
 from codec_superb.server.storage.submission_files import hold_off_cleaning
 
 RAW = ("application/zip", "application/octet-stream", "application/x-zip-compressed")
@@ -126,16 +127,17 @@ async def receive(request: Request, settings: Settings, admit: Admit | None = No
     """Receive the body of a request, a zip or a form with the field ``file``; discard it when the block ends.
 
     A caller that keeps the file moves it inside the block. Raises BadRequest, TooLarge, Unavailable where the disk
-    has no room, and what ``admit`` raises.
+    has less than ``free_bytes`` left, and what ``admit`` raises.
     """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > settings.upload_limit + _FORM_MARGIN:
         raise too_large(settings.upload_limit)
     try:
+        await run_sync(_expect_room, settings)
         # in a thread: it waits while another process removes left-overs
         upload = await run_sync(new_upload, settings)
         try:
-            await _fill(request, upload, settings.upload_limit + _FORM_MARGIN, admit)
+            await _fill(request, upload, settings, admit)
             yield upload
         finally:
             upload.discard()
@@ -154,7 +156,18 @@ def new_upload(settings: Settings) -> Upload:
         return Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
 
 
-async def _fill(request: Request, upload: Upload, body_limit: int, admit: Admit | None) -> None:
+def _expect_room(settings: Settings) -> None:
+    """Leave ``free_bytes`` to the database and to decisions. Raises Unavailable."""
+    if not has_room(settings):
+        raise Unavailable(
+            f"the upload was not stored: this leaderboard keeps {settings.free_bytes // MEGABYTE} MB of its disk free, "
+            "and its maintainers have to make room; send it again later",
+            headers={"Retry-After": "300"},
+        )
+
+
+async def _fill(request: Request, upload: Upload, settings: Settings, admit: Admit | None) -> None:
+    body_limit = settings.upload_limit + _FORM_MARGIN
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if kind == FORM:
@@ -164,12 +177,12 @@ async def _fill(request: Request, upload: Upload, body_limit: int, admit: Admit 
             if form.has_file and admit is not None:
                 await admit(form.fields)
                 admit = None
-            await _store_due(upload)
+            await _store_due(upload, settings)
         form.finish()
     elif kind in RAW:
         async for data in _pieces(request, body_limit):
             upload.take(data)
-            await _store_due(upload)
+            await _store_due(upload, settings)
     else:
         raise BadRequest(f"expected Content-Type {FORM} with the field 'file', or application/zip; got {kind[:80]!r}")
     if not upload.size:
@@ -177,9 +190,10 @@ async def _fill(request: Request, upload: Upload, body_limit: int, admit: Admit 
     await run_sync(upload.finish)
 
 
-async def _store_due(upload: Upload) -> None:
-    """Hash and write in a thread, a megabyte at a time."""
+async def _store_due(upload: Upload, settings: Settings) -> None:
+    """Hash and write in a thread, a megabyte at a time, while there is room: 64 uploads at once may be 6 GB."""
     if upload.due:
+        await run_sync(_expect_room, settings)
         await run_sync(upload.store)
 
 

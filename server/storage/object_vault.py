@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,7 +44,7 @@ class ObjectVault:
     def __init__(self, settings: Settings, url: str) -> None:
         """Open the store. Raises OperationError for an address or a package that is missing."""
         self._store = _opened(url)
-        self._copies, self._most = settings.files, settings.vault_copies
+        self._copies, self._most, self._free = settings.files, settings.vault_copies, settings.free_bytes
         self._identity = ""
 
     def keep(self, path: Path, sha256: str) -> None:
@@ -217,11 +218,15 @@ class ObjectVault:
             self._store.delete(key)
 
     def _make_room(self, kept: Path) -> None:
-        """Drop the copies that were read least recently, beyond the bound, but the one that is asked for."""
+        """Drop the copies that were read least recently, beyond the bound, but the one that is asked for.
+
+        Before the disk has less free than uploads and the database need, they go too.
+        """
         copies = sorted(self._sizes())
         total = sum(size for _, size, _ in copies)
+        most = min(self._most, total + shutil.disk_usage(self._copies).free - self._free)
         for _, size, path in copies:
-            if total <= self._most:
+            if total <= most:
                 return
             if path != kept:
                 path.unlink(missing_ok=True)  # who has it open reads on

@@ -13,7 +13,7 @@ from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, Refused
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import submission_path
+from codec_superb.server.storage.submission_files import ready_to_send, submission_path
 
 Side = Literal["reference", "resynthesis"]
 
@@ -45,6 +45,7 @@ def stored_sound(settings: Settings, submission: Submission, chosen: Sample, sid
     member = chosen.reference if side == "reference" else chosen.resynthesis
     try:
         with (
+            ready_to_send(),
             zipfile.ZipFile(submission_path(settings, submission.file_sha256)) as archive,
             archive.open(member) as opened,
         ):

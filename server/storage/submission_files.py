@@ -18,6 +18,7 @@ from pathlib import Path
 from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
@@ -42,6 +43,20 @@ _LOG = logging.getLogger(__name__)
 def submission_path(settings: Settings, sha256: str) -> Path:
     """Return where the submission with this SHA-256 can be read on this machine."""
     return vault_of(settings).fetch(sha256)
+
+
+@contextmanager
+def ready_to_send() -> Iterator[None]:
+    """Raise Unavailable where this machine has no room for the copy of a file in a store, or for its public form."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, PipelineError) as error:
+        fault = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(fault, OSError):
+            raise
+        raise Unavailable(f"the file cannot be sent: {fault.strerror or fault}; try again later") from error
 
 
 @contextmanager

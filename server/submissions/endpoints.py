@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -18,7 +20,9 @@ from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
+from codec_superb.server.settings import Settings
 from codec_superb.server.storage.block_parts import row_groups
+from codec_superb.server.storage.room import has_room
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.repository import VERSIONS
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
@@ -138,11 +142,20 @@ def _page(request: Request, identity: str, dataset: str | None, offset: int, lim
     return Stream(rows, rows, "application/json", {})
 
 
+def _while_room(settings: Settings, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Pass tables on. Raises OSError where they would take what is left: 64 slow readers hold a file each."""
+    for table in tables:
+        if not has_room(settings):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        yield table
+
+
 def _parquet(request: Request, tables: Iterator[pa.Table], headers: dict[str, str]) -> Response:
     # it is whole before it is sent, on the disk, where it has no name and ends with its reader
-    file = TemporaryFile(dir=request.app.state.settings.incoming)  # noqa: SIM115 -- closed by who sends it
+    settings: Settings = request.app.state.settings
+    file = TemporaryFile(dir=settings.incoming)  # noqa: SIM115 -- closed by who sends it
     try:
-        clips.as_parquet(tables, file)
+        clips.as_parquet(_while_room(settings, tables), file)
         file.flush()
     except OSError as error:
         with suppress(OSError):  # it has no room for its last bytes either

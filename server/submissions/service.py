@@ -17,7 +17,7 @@ from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import BadRequest, FileMissing, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.block_parts import StoredBlock
-from codec_superb.server.storage.submission_files import public_file, submission_path
+from codec_superb.server.storage.submission_files import public_file, ready_to_send, submission_path
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.schemas import (
     AggregateChange,
@@ -97,7 +97,8 @@ def _categories(rows: Sequence[Result]) -> list[CategoryResults]:
 def download(session: Session, settings: Settings, identity: str) -> tuple[Path, str]:
     """Return the file to send for a public submission and a name for it."""
     found = find(session, identity)
-    path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
+    with ready_to_send():
+        path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
     return path, _file_name(found)
 
 
@@ -110,7 +111,9 @@ def download_part(session: Session, settings: Settings, identity: str, number: i
     if not 1 <= number <= len(parts):
         have = f"{len(parts)} parts" if parts else "no parts"
         raise NotFound(f"submission {found.id} has {have}, got {number}")
-    if not (path := submission_path(settings, sha256 := parts[number - 1].sha256)).exists():
+    with ready_to_send():
+        path = submission_path(settings, sha256 := parts[number - 1].sha256)
+    if not path.exists():
         raise FileMissing(sha256)
     return path, part_name(_file_name(found), number, len(parts))
 

@@ -79,10 +79,14 @@ class TestReady:
             assert [*Path(elsewhere).iterdir(), *settings.incoming.iterdir()] == []
 
     def test_names_a_full_disk(self, settings: Settings) -> None:
-        """Less free space than the setting asks for makes it not ready, before uploads fail."""
-        full = settings.model_copy(update={"free_bytes": 10**18})
+        """Less free space than the setting asks for makes it not ready; no upload takes what is left for the board."""
+        full = settings.model_copy(update={"free_bytes": 10**18, "anonymous_uploads": True})
         with TestClient(create_app(full)) as client:
             assert _reasons(client)["disk"]["expected"] == "1000000000000 MB free"
+            sent = client.post("/api/v1/submissions", content=b"PK", headers={"Content-Type": "application/zip"})
+            assert (sent.status_code, "make room" in sent.json()["detail"]) == (503, True)
+            assert client.get("/").status_code == 200
+        assert not list(settings.incoming.iterdir())
 
 
 class TestDatabaseAway:

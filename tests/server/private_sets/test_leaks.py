@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 from collections import deque
 from collections.abc import Iterator
 from html import unescape
@@ -12,12 +13,15 @@ from urllib.parse import urljoin
 import pytest
 from sqlalchemy import JSON, String, Text, cast, select
 from starlette.testclient import TestClient
+from support.limits import limit
 from support.logged import Logged
 from support.profile import amount
 from support.server.people import log_in, make_token
 from support.server.private import CANARY, Board
 
-from codec_superb.server.database.models import Base, PrivateResult
+from codec_superb.cli.verification.private_job import run_private
+from codec_superb.cli.verification.worker import Context
+from codec_superb.server.database.models import Base, PrivateResult, VerificationJob
 from codec_superb.server.private_sets.queue import enqueue
 from codec_superb.server.private_sets.registry import find_or_not_found
 
@@ -107,10 +111,22 @@ def test_what_is_kept_is_rounded(board: Board, clips: Path) -> None:
 
 @pytest.mark.sample(1, among="private clips stay private")
 def test_another_state_of_the_clips_is_not_run(board: Board, clips: Path) -> None:
-    """The commitment holds: a changed dataset ends the job, and says no more than that."""
+    """The commitment holds: a changed dataset ends the job, and says no more than that. A full disk is tried again."""
     board.add("private-2026", clips)
     with board.database.transaction(write=True) as session:
-        find_or_not_found(session, "private-2026").commitment = "0" * 64
+        found = find_or_not_found(session, "private-2026")
+        committed, found.commitment = found.commitment, "0" * 64
     job = board.run("private-2026")
     assert (job.outcome, job.message) == ("cannot run", "the dataset is not the one that was committed to")
     assert board.client.get("/api/v1/private-sets").json()["gaps"] == []
+
+    def without_room(context: Context, job: VerificationJob) -> None:
+        with limit(resource.RLIMIT_FSIZE, 100):
+            run_private(context, job)
+
+    with board.database.transaction(write=True) as session:
+        find_or_not_found(session, "private-2026").commitment = committed
+    job = board.run("private-2026", {"private": without_room})
+    assert (job.state, job.attempts, job.message) == (
+        "queued", 1, "NoRoomForRun: there is no room on the disk of this machine",
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
+from support.limits import limit
 from support.server.ingest import UPLOADS, ZIP, categories, drawn, in_parts, register, token_of, whole_submissions
 from support.server.people import bearer
 from support.server.postgres import PostgresServer
@@ -25,7 +27,7 @@ from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.binding import is_own_vault
-from codec_superb.server.storage.submission_files import STAGED_FOR, remove_orphans
+from codec_superb.server.storage.submission_files import STAGED_FOR, ready_to_send, remove_orphans
 from codec_superb.server.storage.vault import vault_of
 from codec_superb.server.storage.vault_layout import MARK
 
@@ -237,7 +239,10 @@ def test_what_a_killed_process_left_to_wait_goes(settings: Settings) -> None:
 
 
 def test_copies_of_what_is_only_ever_received_are_bounded(settings: Settings, tmp_path: Path) -> None:
-    """A machine that checks files and reads none again keeps the newest copies within its bound, not one of each."""
+    """A machine that checks files and reads none again keeps the newest copies within its bound, not one of each.
+
+    Where its disk has less free than the service keeps, only the copy that is asked for stays; a limit is told as one.
+    """
     small = settings.model_copy(update={"vault_copies": 250})
     small.files.mkdir(parents=True)
     for letter in b"abcd":
@@ -247,6 +252,12 @@ def test_copies_of_what_is_only_ever_received_are_bounded(settings: Settings, tm
     assert (small.files / f"{sha256(b'd' * 100).hexdigest()}.zip").exists()
     assert len(list(small.files.iterdir())) == 2
     assert len(objects(small)) == 4
+    full = small.model_copy(update={"free_bytes": 10**18})
+    read = vault_of(full).fetch(sha256(b"a" * 100).hexdigest())
+    assert list(full.files.iterdir()) == [read]
+    with limit(resource.RLIMIT_FSIZE, 10), pytest.raises(Unavailable, match="File too large"), ready_to_send():
+        vault_of(full).fetch(sha256(b"b" * 100).hexdigest())
+    assert list(full.files.iterdir()) == [read]
 
 
 def test_a_store_that_does_not_answer(settings: Settings, s3: Any) -> None:

@@ -166,7 +166,7 @@ class TestClips:
         assert sum(values) / len(values) == pytest.approx(speech["metrics"]["pesq"]["mean"], rel=1e-12)
 
     def test_parquet_is_in_the_layout_of_submissions(self, service: Service, address: str) -> None:
-        """The code that reads clip tables reads it."""
+        """The code that reads clip tables reads it; it takes nothing of what is kept free."""
         content = service.client.get(address, params={"format": "parquet", "dataset": "mini"}).content
         rows = list(open_table(io.BytesIO(content), own=True))
         packed = read_archive(io.BytesIO(drawn("traced_16k")))["clips.parquet"]
@@ -175,6 +175,13 @@ class TestClips:
         with limit(resource.RLIMIT_FSIZE, 1):
             full = service.client.get(address, params={"format": "parquet"})
         assert (full.status_code, "take CSV" in full.json()["detail"]) == (503, True)
+        state = service.client.app.state  # type: ignore[attr-defined]
+        before = state.settings
+        state.settings = before.model_copy(update={"free_bytes": 10**18})
+        answers = [service.client.get(address, params={"format": kind}) for kind in ("parquet", "csv")]
+        state.settings = before
+        assert [answer.status_code for answer in answers] == [503, 200]
+        assert "No space left on device; take CSV" in answers[0].json()["detail"]
 
     def test_csv(self, service: Service, address: str) -> None:
         """A header and a line a clip; numbers come back as they were."""

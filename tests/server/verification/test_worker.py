@@ -9,12 +9,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 from support.pipeline.verified import forged, packed, raised
 from support.server.board import make_submission
 from support.server.compare import block
@@ -180,10 +183,16 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     def busy(_context: Context, _job: VerificationJob) -> None:
         raise InUse("another process is working on it")
 
-    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (faulty, 2), (faulty, 3)):
+    def away(_context: Context, _job: VerificationJob) -> None:
+        with closing(Database("sqlite:////no/such/folder/board.sqlite")) as other, other.transaction() as session:
+            session.execute(select(1))
+
+    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (away, 2), (faulty, 3)):
         assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
         _, job = look(database, identity)
         assert job.attempts == attempts
+        if handler is away:  # without its address
+            assert job.message == "the database does not answer right now"
         kept = [place.name for place in (settings.storage / RUNS).glob("*")]
         if job.state == "queued":  # and not before the pause is over
             assert kept == [str(job.id)] * (attempts > 0)
@@ -193,6 +202,28 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
     _, job = look(database, identity)
     assert (job.state, job.attempts, kept) == ("failed", 3, [])
     assert "no space left" in job.message
+
+
+def test_a_database_that_is_away_is_waited_for(migrated_sqlite: Path, tmp_path: Path) -> None:
+    """A worker that stays goes on when its database is back, as a service does; what a timer starts ends with it."""
+    here, place = tmp_path / "here", tmp_path / "away"
+    here.mkdir()
+    shutil.copy(migrated_sqlite, here / "board.sqlite")
+    with closing(Database(f"sqlite:///{here / 'board.sqlite'}")) as before, before.transaction(write=True) as session:
+        enqueue(session, make_submission(session), "verify", clips=None)
+    settings = Settings(storage=tmp_path / "storage", database=f"sqlite:///{place / 'board.sqlite'}")
+
+    def interrupted(_context: Context, _job: VerificationJob) -> None:
+        raise KeyboardInterrupt
+
+    with closing(Database(settings.database_url)) as database:
+        with pytest.raises(OperationalError):
+            work(context_of(database, settings), {"verify": interrupted}, once=True)
+        back = threading.Timer(0.2, here.rename, [place])
+        back.start()
+        with pytest.raises(KeyboardInterrupt):
+            work(context_of(database, settings), {"verify": interrupted}, once=False)
+        back.join()
 
 
 @pytest.mark.sample(2, among="a worker that verifies")

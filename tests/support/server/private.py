@@ -17,7 +17,7 @@ from support.server.codec_page import packed
 
 from codec_superb.base_codec import registry
 from codec_superb.cli.verification.handlers import HANDLERS
-from codec_superb.cli.verification.worker import Context, work
+from codec_superb.cli.verification.worker import Context, Handler, work
 from codec_superb.pipeline.private_sets.commitment import private_facts
 from codec_superb.server.database.models import PrivateDataset, PrivateResult, VerificationJob
 from codec_superb.server.database.session import Database, bump_revision
@@ -52,12 +52,12 @@ class Board:
             )  # fmt: skip
         return facts.salt
 
-    def run(self, name: str) -> VerificationJob:
+    def run(self, name: str, handlers: Mapping[str, Handler] = HANDLERS) -> VerificationJob:
         """Queue the codec, do the job as a worker does, and return the job as it is then."""
         with self.database.transaction(write=True) as session:
             (made,) = queue.enqueue(session, name, None, actor="the test")
             assert not made.left_out
-        assert work(Context(self.database, self.settings, "cpu", 1), HANDLERS, once=True) == 1
+        assert work(Context(self.database, self.settings, "cpu", 1), handlers, once=True) == 1
         self.app.state.board.refresh()
         with self.database.transaction() as session:
             return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(1)).one()
