@@ -215,11 +215,7 @@ class ClipTable:
 
     def rows_of(self, block: pa.Table, first: int) -> Iterator[ClipRow]:
         """Yield the rows of a block, which begins with row ``first``; raises as iterating does."""
-        try:
-            records = block.to_pylist()
-        except ValueError as error:  # text that is not UTF-8
-            raise ClipTableError(f"{self.name}: unreadable after row {first}: {error}") from error
-        for number, record in enumerate(records, start=first):
+        for number, record in enumerate(block.to_pylist(), start=first):
             yield row_of(record, self.metrics, self.probes, f"{self.name}, row {number}")
 
     def blocks(self) -> Iterator[pa.Table]:

@@ -62,10 +62,12 @@ def _column(field: pa.Field | None) -> str:
 def check_text(batch: pa.RecordBatch, limits: Mapping[str, int], name: str) -> None:
     """Bound every string before rows are built; a dictionary holds a repeated string once.
 
-    ``limits`` maps the string columns, read as dictionaries, to their most characters.
+    ``limits`` maps the string columns, read as dictionaries, to their most characters. Raises ClipTableError, or
+    pyarrow.ArrowException for what is not sound: Arrow reads indices beyond a dictionary, and text that is not UTF-8.
     """
     import pyarrow.compute as pc
 
+    batch.validate(full=True)
     for column, limit in limits.items():
         # of the dictionary: every distinct text once
         longest = pc.max(pc.utf8_length(batch.column(column).dictionary)).as_py() or 0

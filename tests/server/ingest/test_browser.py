@@ -57,7 +57,7 @@ def test_a_file_is_sent_and_its_page_followed(page: Page, site: tuple[Served, st
     page.get_by_label("API token").fill(site[1])
     page.get_by_label("Submission file").set_input_files(file)
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_role("heading", name="browser_16k, version 1: published")).to_be_visible()
+    expect(page.get_by_role("heading", name="browser_16k, version 1: self-reported")).to_be_visible()
     expect(page.locator("#outcome")).to_be_focused()
     page.get_by_role("link", name="See the submission").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("version 1")

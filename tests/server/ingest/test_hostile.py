@@ -315,7 +315,7 @@ class TestLimits:
         victim.send(GOOD)  # by then the fork server has imported everything
         status = Path(f"/proc/{victim.client.app.state.checker.pid}/status").read_text(encoding="utf-8")
         needed = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmSize"))
-        limit = needed + (24 << 20)
+        limit = needed + (8 << 20)
         with running(self.limited(tmp_path, migrated_sqlite, check_memory=limit)) as service:
             service.know("big", categories(BIG, "big"))
             (problem,) = refused(service, big())
