@@ -116,15 +116,27 @@ def test_two_folders_say_which_implementation_ran(made: Path, tmp_path: Path) ->
 @pytest.mark.sample(1, among="compiled loops are replaced")
 def test_workers_that_disagree_end_the_stage(made: Path, tmp_path: Path) -> None:
     """A worker in which PESQ fails after another found it to work ends the stage: a run is never mixed silently."""
-    later = f"""
+    later = """
 import sys
-from pathlib import Path
-from codec_superb.metrics.p862 import readiness
+import time
+
 if sys.argv[0].endswith("worker.py"):
-    try:
-        Path({str(tmp_path / "first")!r}).touch(exist_ok=False)
-    except FileExistsError:
+    from codec_superb.metrics.p862 import readiness
+    from codec_superb.metrics.quality import p862_fault
+    from codec_superb.pipeline.scoring import clip, compile_ahead
+
+    tries, score = compile_ahead._compile, clip._score
+
+    def _compile(task):
+        clip._score = lambda *given: time.sleep(30) or score(*given)  # it leaves a clip to the other worker
+        return tries(task)
+
+    def _score(*given):
         readiness.KNOWN_ANSWERS["wb"] += 0.01
+        p862_fault.cache_clear()
+        return score(*given)
+
+    compile_ahead._compile, clip._score = _compile, _score
 """
     runs = _runs(made, tmp_path)
     code, told, _ = _command(tmp_path, later, None, "score", str(runs), "--metric", "pesq", "--workers", "2")
