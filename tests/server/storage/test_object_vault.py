@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -142,7 +143,10 @@ def test_parts_go_to_the_store_and_are_one_submission(settings: Settings, tmp_pa
         assert objects(settings, marks=True) == []
         sent = receives.post(UPLOADS, content=manifest, headers=ZIP | ann)
         assert sent.status_code == 201, sent.text
-        assert objects(settings, marks=True) == sorted(f"submissions/{name}{MARK}" for name in whole)
+        marks, deadline = sorted(f"submissions/{name}{MARK}" for name in whole), time.monotonic() + 30
+        while objects(settings, marks=True) != marks:  # they come behind the commit, for which the sender waits
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         for machine, client in ((settings, receives), (far, checks)):
             for copy in machine.files.iterdir():
                 copy.unlink()  # what is read comes from the store
