@@ -105,7 +105,8 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
         apart = other_originals(frame, same, state.metric)
         fit &= ~apart
     elif basis == "intervals":
-        combination, datasets = _most_common(frame, counted, state.metric)
+        # partial results have no rank, and choose no datasets for those that have one
+        combination, datasets = _most_common(frame, fit if fit.any() else counted, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
     elif basis == "values":
         datasets = _most_common(frame, counted, state.metric)[1]

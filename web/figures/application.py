@@ -52,7 +52,7 @@ def drawn_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
             "clips": numbers.n + numbers.failed,
             "ok": numbers.n,
             "failed": numbers.failed,
-            "complete": not numbers.failed,
+            "complete": result.summary.complete and not numbers.failed,
         }
     )
     return replace(result, summary=summary)

@@ -20,15 +20,15 @@ def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequenc
     """Choose which points a front is drawn of: those whose bits were ``counted``, and of these the ``whole`` ones.
 
     Whoever chooses the clips, or lets some fail, is in front of others. Where no point is whole, all of them count. Of
-    those with ``measured`` the ones on other datasets than most senders have are left out: others may be easier.
+    these with ``measured`` the ones on other datasets than most senders have are left out: others may be easier.
 
     >>> contenders([True, True, False], [True, False, True], [None] * 3)
     [0]
     """
     found = [place for place, is_counted in enumerate(counted) if is_counted]
+    found = [place for place in found if whole[place]] or found
     usual = usual_datasets(each for place in found if (each := measured[place]) is not None)
-    found = [place for place in found if (each := measured[place]) is None or each[0] == usual]
-    return [place for place in found if whole[place]] or found
+    return [place for place in found if (each := measured[place]) is None or each[0] == usual]
 
 
 def usual_datasets(measured: Iterable[Measured]) -> tuple[str, ...]:

@@ -236,7 +236,7 @@ def front_notes(results: Sequence[CodecResult]) -> str:
     counted = [
         (row, on) for row in results if not (row.uncounted or row.lossless) and (on := measured_of(row)) is not None
     ]
-    usual = usual_datasets(on for _, on in counted)
+    usual = usual_datasets([on for row, on in counted if row.summary.complete] or [on for _, on in counted])
     others = sorted({row.title for row, on in counted if on[0] != usual})
     return f" Outside the front, since not run on the same datasets as most: {some_of(others)}." if others else ""
 

@@ -389,6 +389,10 @@ def test_one_account_does_not_decide_what_is_ranked(database: Database) -> None:
         for number in range(4):
             both = {"mini": ["speech"], "other": ["speech"]}
             make_submission(session, f"mine_{number}", 4.0, owner="mallory", datasets=both, applications=[own])
+            few = {"complete": False}  # of whoever else, who have no rank with them
+            make_submission(
+                session, f"few_{number}", 4.0, owner=f"new{number}", datasets={"other": ["speech"]}, result=few
+            )
         make_submission(session, "opus_24k", 24.0, owner="ann", applications=[honest])
         make_submission(session, "opus_12k", 12.0, owner="bob", applications=[honest])
     with database.transaction() as session:

@@ -7,6 +7,7 @@ from math import nan
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.web.results import changed, changed_numbers
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.results import ResultSummary, Score
@@ -167,6 +168,17 @@ def test_bitrate_with_the_original_and_the_true_transcripts_as_lines() -> None:
     texts = [note["text"] for note in chart["layout"]["annotations"]]
     assert texts[0].startswith("original: 0.600")
     assert texts[1].startswith("true transcripts: 1.000")
+
+
+def test_a_part_of_the_clips_is_on_no_front_of_an_application() -> None:
+    """Whoever chose the easiest clips has a point, and takes nobody's place."""
+    few, rows = row(MRR, 0.9, codec="few", kbps=1.0, n=3), [row(MRR, 0.3), row(MRR, 0.1, codec="codec2_700", kbps=0.7)]
+    whole = [(_result(each.codec), changed_numbers(each, failed=0)) for each in rows]
+    chart = mseb_rate_chart(
+        MRR, [*whole, (changed(_result("few"), complete=False), changed_numbers(few, failed=0))], []
+    )
+    (front,) = (trace for trace in chart["data"] if trace["meta"]["role"] == "front")
+    assert front["y"] == [0.1, 0.3]
 
 
 def test_a_chart_without_codecs_is_a_text() -> None:
