@@ -11,7 +11,7 @@ MARKS = 2
 """Combining marks in a row after composition (NFC): scripts that write vowel and tone signs need two, such as Thai."""
 _PLAIN_SIGNS = frozenset("°№©®™♩♪♫♬♭♮")
 """Symbols of Unicode's category So, of which the others are emoji, stars, ticks, medals and the like."""
-_LIKE_MARKS = frozenset("√⋆٭꙳𐄂")
+_LIKE_MARKS = frozenset("√⋆٭꙳𐄂\uaa9c")
 """Ticks and stars of other categories."""
 _LINES = str.maketrans("\n\r\t", "   ")
 _UNSEEN = frozenset(
@@ -63,7 +63,8 @@ def _of_marks(title: str) -> Iterator[tuple[bool, str, str]]:
 def _is_mark(letter: str) -> bool:
     kind = unicodedata.category(letter)
     numbered = kind == "No" and "CIRCLED" in unicodedata.name(letter, "")  # ① reads as a rank
-    return (kind == "So" and letter not in _PLAIN_SIGNS) or letter in _LIKE_MARKS or numbered
+    # Me: a circle or a key around the letter before
+    return (kind == "So" and letter not in _PLAIN_SIGNS) or letter in _LIKE_MARKS or kind == "Me" or numbered
 
 
 def _is_visible(letter: str) -> bool:

@@ -65,8 +65,8 @@ def check_shown_names(session: Session, submission: Document, caller: Identity) 
 
     So its words about its sender, but where maintainers called the account so. Raises Refused.
     """
-    if submission.submitter is not None and not reserved_word(caller.name):
-        _refuse_words([("submitter.name", submission.submitter.name)])
+    if submission.submitter is not None and not reserved_word(caller.name, person=True):
+        _refuse_words([("submitter.name", submission.submitter.name)], person=True)
     _check_own_words(submission)
     if submission.kind == "custom":
         _check_datasets(session, submission)
@@ -344,8 +344,8 @@ def _check_words(card: Card) -> None:
     _refuse_words([(f"codec.{field}", getattr(card, field)) for field in ("name", "title", "family")])
 
 
-def _refuse_words(named: Iterable[tuple[str, str]]) -> None:
-    found = [(path, text, word) for path, text in named if (word := reserved_word(text))]
+def _refuse_words(named: Iterable[tuple[str, str]], *, person: bool = False) -> None:
+    found = [(path, text, word) for path, text in named if (word := reserved_word(text, person=person))]
     if found:
         path, text, word = found[0]
         problems = [

@@ -18,11 +18,19 @@ from importlib.resources import files
 
 RESERVED = (
     "verified", "self-reported", "official", "maintainer", "moderator", "leaderboard", "Codec-SUPERB",
-    "certified", "confirmed", "approved", "endorsed", "winner", "champion", "ranked",
+    "certified", "confirmed", "approved", "endorsed",
 )  # fmt: skip
 """Words of badges and of the board: codecs and models are called without them, letters that look alike included."""
-_FIRST = re.compile(r"(?:\b(?:rank|place|number|no)\b|[#№])\W*1(?!\w|[.,]\d)|\b1st\b|\bfirst place\b", re.IGNORECASE)
-"""Who is first is the board's to say too; ``rank 16`` and ``no 1.5`` say something else."""
+FIRSTS = ("winner", "champion", "ranked")
+"""Words of who is first: whole ones, since they are within others (``low-rank editing``), and not of people, who may be
+called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
+_FIRST = re.compile(
+    r"(?:\b(?:rank|place|number|no)\b|[#№])\W*0*1(?!\w|[.,]\d)|\bfirst place\b"
+    r"|\b1st(?=\W*$|\W+(?:place|in|of|on|by)\b)",
+    re.IGNORECASE,
+)
+"""Who is first is the board's to say too; ``rank 16``, ``no 1.5`` and ``1st-order`` say something else."""
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+|\d+")
 LIMIT = 800
 """Characters of the database's columns; a longer skeleton, of 80 ligatures of whole words, is kept as its SHA-256."""
 _MARK = "\u200e"
@@ -45,10 +53,24 @@ def skeleton(text: str) -> str:
     return found if len(found) <= LIMIT else sha256(found.encode()).hexdigest()
 
 
-def reserved_word(text: str) -> str:
-    """Return the first of :data:`RESERVED` that a text says, or seems to, or a first place; '' for none."""
-    first = _FIRST.search(unicodedata.normalize("NFKC", text))
-    return next((word for word in RESERVED if skeleton(word) in skeleton(text)), first[0] if first else "")
+def reserved_word(text: str, *, person: bool = False) -> str:
+    """Return the first of :data:`RESERVED` that a text says, or seems to, or a first place; '' for none.
+
+    Of the name of a ``person`` or of people :data:`RESERVED` alone.
+    """
+    said = next((word for word in RESERVED if skeleton(word) in skeleton(text)), "")
+    if said or person:
+        return said
+    first = _FIRST.search(text) or _FIRST.search(unicodedata.normalize("NFKC", text))  # which makes No of №
+    return first[0] if first else next((word for word in FIRSTS if _says(text, skeleton(word))), "")
+
+
+def _says(text: str, word: str) -> bool:
+    """Whether neighbouring words of a text make up ``word``, a skeleton: ``Win ner`` does, ``Swinnerton`` does not."""
+    parts = [skeleton(part) for part in _WORD.findall(text)]
+    return any(
+        "".join(parts[first:last]) == word for first in range(len(parts)) for last in range(first + 1, len(parts) + 1)
+    )
 
 
 def _decomposed(text: str) -> str:
