@@ -55,9 +55,14 @@ def _of_letters(text: str, what: str) -> Iterator[tuple[bool, str, str]]:
     yield marks > MARKS, f"at most {MARKS} combining marks on a letter", f"{marks} in {text[:TITLE_LIMIT]!a}"
 
 
+def badge_like(text: str) -> str:
+    """Return the name of the first tick, star, medal or other emoji of a text, '' for none."""
+    return _name(next((letter for letter in text if _is_mark(letter)), None))
+
+
 def _of_marks(title: str) -> Iterator[tuple[bool, str, str]]:
-    mark = next((letter for letter in title if _is_mark(letter)), None)
-    yield bool(mark), "no ticks, stars, medals or other emoji, which look like badges", f"{_name(mark)} in {title!a}"
+    mark = badge_like(title)
+    yield bool(mark), "no ticks, stars, medals or other emoji, which look like badges", f"{mark} in {title!a}"
 
 
 def _is_mark(letter: str) -> bool:

@@ -8,14 +8,13 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.backends import BACKENDS
+from codec_superb.pipeline.submission.titles import badge_like
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.looks import TAKEN
 from codec_superb.server.names.skeleton import reserved_word, skeleton
 from codec_superb.web.xares.rows import codec_named, encoder_of
 
-SHOWN = ("decoder", "mode", "track")
-"""Settings by which ``/xares`` names what reads frames, and what it was trained on."""
 Warnings = Iterator[tuple[str, str]]
 """Pairs of kind and text."""
 
@@ -27,10 +26,15 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
     """
     probes = [probe for dataset in submission.document["datasets"] for probe in dataset.get("probes", ())]
     backends = {probe["backend"] for probe in probes}
-    readers = {str(probe.get("settings", {}).get(name, "")) for probe in probes for name in SHOWN}
-    for text in sorted(backends | readers):
-        if word := reserved_word(text):
-            yield "encoder", f"the model {text!r} says {word!r}, which is the board's to say"
+    # the codec's page lists them as facts of the model, and /xares names readers by some
+    settings = [item for probe in probes for item in probe.get("settings", {}).items()]
+    told = {f"{name.replace('_', ' ')}: {value}" for name, value in settings}
+    for what, texts in (("model", backends), ("setting of a model", told)):
+        for text in sorted(texts):
+            if word := reserved_word(text):
+                yield "encoder", f"the {what} {text!r} says {word!r}, which is the board's to say"
+            elif mark := badge_like(text):
+                yield "encoder", f"the {what} {text!r} has {mark}, which looks like a badge"
     encoders = {encoder_of(backend)[0]: codec_named(backend) for backend in backends}
     # a codec that is called like a model of the program must not have everybody wait who uses the model
     shown = {codec or name for name, codec in encoders.items() if codec or name.partition(":")[0] not in BACKENDS}

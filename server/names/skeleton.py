@@ -43,14 +43,18 @@ _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+]|_)+(?=\d)")
 @lru_cache(4096)
 def skeleton(text: str) -> str:
     """Return what all texts have in common that look like ``text``; never empty for a text with visible signs."""
+    found = _folded(text)
+    return found if len(found) <= LIMIT else sha256(found.encode()).hexdigest()
+
+
+def _folded(text: str) -> str:
     spoken = "".join(_decomposed(text).split())
     spoken = _BETWEEN_DIGITS.sub("dot", spoken).replace("+", "plus")
     folded = "".join(sign for sign in spoken if unicodedata.category(sign)[0] != "P")  # a dash looks like a letter
     for _ in range(2):  # the second time for what a capital's lower case is a look-alike of
         folded = _decomposed("".join(_prototypes().get(letter, letter) for letter in folded).casefold())
     found = "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
-    found = found or "".join(text.split())
-    return found if len(found) <= LIMIT else sha256(found.encode()).hexdigest()
+    return found or "".join(text.split())
 
 
 def reserved_word(text: str, *, person: bool = False) -> str:
@@ -58,7 +62,8 @@ def reserved_word(text: str, *, person: bool = False) -> str:
 
     Of the name of a ``person`` or of people :data:`RESERVED` alone.
     """
-    said = next((word for word in RESERVED if skeleton(word) in skeleton(text)), "")
+    folded = _folded(text)
+    said = next((word for word in RESERVED if skeleton(word) in folded), "")
     if said or person:
         return said
     first = _FIRST.search(text) or _FIRST.search(unicodedata.normalize("NFKC", text))  # which makes No of №
@@ -68,9 +73,15 @@ def reserved_word(text: str, *, person: bool = False) -> str:
 def _says(text: str, word: str) -> bool:
     """Whether neighbouring words of a text make up ``word``, a skeleton: ``Win ner`` does, ``Swinnerton`` does not."""
     parts = [skeleton(part) for part in _WORD.findall(text)]
-    return any(
-        "".join(parts[first:last]) == word for first in range(len(parts)) for last in range(first + 1, len(parts) + 1)
-    )
+    for first in range(len(parts)):
+        joined = ""
+        for part in parts[first : first + len(word)]:
+            joined += part
+            if not word.startswith(joined):
+                break
+            if joined == word:
+                return True
+    return False
 
 
 def _decomposed(text: str) -> str:

@@ -87,7 +87,18 @@ def test_words_of_the_board_are_words() -> None:
         "LoRA rank 16", "rank 1.5", "no. 12", "first stage", "top-1 of 8", "Low-rank editing", "unranked trials",
         "1st-order noise shaping", "Swinnerton codec",
     )  # fmt: skip
-    claims = ("The Winner", "win-ner", "SuperWinner", "w1nner_12k", "ranked", "№1", "rank 01", "1st", "1st in speech")
+    claims = (
+        f"{'long ' * 300}verified",
+        "The Winner",
+        "win-ner",
+        "SuperWinner",
+        "w1nner_12k",
+        "ranked",
+        "№1",
+        "rank 01",
+        "1st",
+        "1st in speech",
+    )
     assert [text for text in honest if reserved_word(text)] == []
     assert [text for text in claims if not reserved_word(text)] == []
     people = ("Frank Edwards", "J. Champion", "Langdon Winner", "Laboratory No. 1")
