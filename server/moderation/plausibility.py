@@ -29,6 +29,7 @@ from codec_superb.server.moderation.score_envelope import (
     lead,
     likely,
 )
+from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
@@ -102,7 +103,9 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
         where = f"{row.dataset}, {row.category}"
         if (same := twins.get((row.category, row.dataset))) and not _is_exact(row) and not _is_lossless(card, row):
             text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
-            warnings.append(_warning("copied", where, text, holds=True))
+            # a codec of the catalogue has no other values, whoever sent them before under a name of their own
+            own = card.name in catalogue.cards() and not catalogue.cards().keys() & set(same)
+            warnings.append(_warning("copied", where, text, holds=not own))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
             warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]

@@ -333,6 +333,10 @@ def test_copied_rows_wait(database: Database) -> None:
         session.get_one(Submission, original).status = "withdrawn"
     assert warned(database, "touched", owner="mallory", score=0.8, metrics={"pesq": 2.9876})
     assert warned(database, "honest", owner="mallory", score=0.801) == []
+    first = {"score": 0.7, "metrics": {"pesq": 2.123456789}}
+    publish(database, "before_them", 12.0, owner="mallory", **first)
+    (warning,) = warned(database, "opus_12k", owner="ann", **first)
+    assert (warning["kind"], warning["holds"]) == ("copied", False)
     under = values | {"condition": parse_condition("loss:20")}
     publish(database, "lost_x", 16.0, owner="ann", **under)
     assert [found["kind"] for found in warned(database, "found", owner="mallory", **under)] == ["copied"]
