@@ -86,7 +86,7 @@ def clips_of_samples(
     for clip in chosen:
         samples = shared[clip].samples
         pairs = list(zip(submissions, samples, strict=True))
-        reference, rate = decode(stored_sound(settings, *pairs[0], "reference"), clip)
+        reference, rate = decode(stored_sound(settings, *pairs[shared[clip].original], "reference"), clip)
         heard = {
             of.codec.name: decode(stored_sound(settings, of, sample, "resynthesis"), f"{clip} through {of.codec.name}")[
                 0

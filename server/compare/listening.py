@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +20,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.schema import Sample
-from codec_superb.server.compare.repository import datasets_of, samples_of
+from codec_superb.server.compare.repository import datasets_of, first_samples, samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, ServerError
 from codec_superb.server.listening_tests.order import shuffled
@@ -29,6 +29,8 @@ from codec_superb.server.storage.samples import Side, stored_sound
 from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
 
 _SALT = "listening"
+MOST_ASKED = 30
+"""Submissions besides those compared whose references are looked at where theirs differ."""
 REFERENCE = 0
 """Place of the open reference; the versions are 1, 2 …"""
 
@@ -39,6 +41,8 @@ class SharedSample:
 
     samples: tuple[Sample, ...]
     """One for each submission, in their order."""
+    original: int = 0
+    """Place of the submission whose reference is heard."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,7 +59,28 @@ def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[
         listed = [Sample.model_validate(entry) for entry in samples_of(session, submission.id)]
         found.append({(hashes.get(sample.dataset, ""), sample.clip): sample for sample in listed})
     shared = [SharedSample(tuple(each[key] for each in found)) for key in set.intersection(*map(set, found))]
-    return sorted(shared, key=lambda entry: entry.key)
+    differing = any(len({sample.reference_sha256 for sample in entry.samples}) > 1 for entry in shared)
+    votes = _originals(session, submissions) if differing else {}
+    return sorted((_with_original(entry, votes) for entry in shared), key=lambda entry: entry.key)
+
+
+def _originals(session: Session, submissions: Sequence[Submission]) -> Mapping[str, int]:
+    """Count who sends each reference, by its SHA-256: each account once, and each verified submission.
+
+    Asked are these submissions and the first of the board. Files of one coder are equal; a reference is checked by its
+    levels alone, and another sound of the same levels would be that of all codecs.
+    """
+    asked = first_samples(session, MOST_ASKED, [submission.id for submission in submissions])
+    senders: dict[str, set[str]] = {}
+    for sender, samples in asked:
+        for sample in samples:
+            senders.setdefault(sample["reference_sha256"], set()).add(sender)
+    return {digest: len(its) for digest, its in senders.items()}
+
+
+def _with_original(entry: SharedSample, votes: Mapping[str, int]) -> SharedSample:
+    counts = [votes.get(sample.reference_sha256, 0) for sample in entry.samples]
+    return replace(entry, original=counts.index(max(counts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +186,7 @@ class BlindTestKey:
         """Find the reference (place 0) or a version of a clip. NotFound where there is none."""
         if not (0 <= clip < len(self.clips) and REFERENCE <= place <= len(self.submissions)):
             raise NotFound("there is no such clip or version any more; open the listening test again")
-        position = 0 if place == REFERENCE else self.versions(clip)[place - 1]
+        position = self.clips[clip].original if place == REFERENCE else self.versions(clip)[place - 1]
         side: Side = "reference" if place == REFERENCE else "resynthesis"
         return HiddenSound(self.submissions[position], self.clips[clip].samples[position], side)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,16 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggrega
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import COUNTED, STANDING, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import (
+    COUNTED,
+    STANDING,
+    Account,
+    ClipBlock,
+    Codec,
+    Result,
+    Revision,
+    Submission,
+)
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.storage.clip_blocks import block_rows
@@ -77,6 +86,18 @@ def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
     """Return the listening samples that the submission's file carries, with the credits that this service knows."""
     document = session.scalars(select(Submission.document).where(Submission.id == submission)).one()
     return list(credited(session, document)["samples"])
+
+
+def first_samples(
+    session: Session, most: int, besides: Collection[str]
+) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Yield who sent, and the samples of, the submissions ``besides`` and the first public ones, ``most`` in number."""
+    first = select(Submission.id).where(COUNTED).order_by(Submission.received).limit(most)
+    wanted = {*besides, *session.scalars(first)}
+    columns = Submission.id, Submission.status, Account.name, Submission.document["samples"]
+    found = select(*columns).outerjoin(Submission.account).where(Submission.id.in_(wanted))
+    for identity, status, account, samples in session.execute(found):
+        yield f"verified:{identity}" if status == "verified" else account or "", samples or ()
 
 
 def results_with_rows(session: Session, submission: Submission) -> Results:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.compare import rows_of, running_board, store, tone
 
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import Account, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -27,10 +27,17 @@ HTML = {"accept": "text/html"}
 
 
 def fill(session: Session, settings: Settings) -> None:
-    """Store three codecs whose sounds are tones of a pitch of their own, with telling tags, and one without sounds."""
+    """Store three codecs whose sounds are tones of a pitch of their own, with telling tags, and one without sounds.
+
+    And one whose sender has another sound for the original.
+    """
+    original = tone(200, title="the reference")
     for name, hertz in PITCH.items():
         sounds = {clip: tone(hertz + number, title=f"made by {name}") for number, clip in enumerate(CLIPS)}
-        store(session, name, rows_of(), sounds=sounds, files=settings.files)
+        sent = store(session, name, rows_of(), sounds=sounds, files=settings.files, reference=original)
+        sent.account = Account(name=f"who sends {name}")
+    forged = {clip: tone(700.0) for clip in CLIPS}
+    store(session, "forged", rows_of(), sounds=forged, files=settings.files, reference=tone(700.0))
     store(session, "silent", rows_of())
 
 
@@ -95,6 +102,12 @@ class TestTheTest:
         """Each clip has the original first and each codec once."""
         for urls in sounds_of(board.get(address(*PITCH)).text):
             assert pitch(board.get(urls[0]).content) == pytest.approx(200, abs=2)
+
+    def test_no_sender_says_alone_what_the_original_is(self, board: TestClient) -> None:
+        """Of two the one that most senders of the board have is heard, in whatever order codecs are named."""
+        for names in (("forged", "opus_12k"), ("opus_12k", "forged")):
+            for urls in sounds_of(board.get(address(*names)).text):
+                assert pitch(board.get(urls[0]).content) == pytest.approx(200, abs=2)
 
     def test_nothing_shared_is_an_answer_in_words(self, board: TestClient) -> None:
         """A codec without samples has no test."""

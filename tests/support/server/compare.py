@@ -58,13 +58,15 @@ def store(
     hashes: Mapping[str, str] | None = None,
     versions: Mapping[str, str] | None = None,
     sounds: Mapping[str, bytes] | None = None,
+    reference: bytes = b"",
     files: Path | None = None,
     name_of_card: str = "",
     **card_fields: Any,
 ) -> Submission:
     """Store the next version of a codec's results with aggregates, blocks and, in ``files``, the zip of its sounds.
 
-    ``hashes`` replaces manifest hashes by dataset, ``versions`` those of metrics; ``sounds`` maps clip ids to Ogg Opus.
+    ``hashes`` replaces manifest hashes by dataset, ``versions`` those of metrics; ``sounds`` maps clip ids to Ogg Opus,
+    beside one ``reference`` or a tone of 200 Hz.
     ``name_of_card`` stands in the card of a codec whose name no card may have.
     """
     codec = session.scalars(select(Codec).where(Codec.name == name)).one_or_none() or Codec(name=name)
@@ -73,7 +75,7 @@ def store(
     before = session.scalars(select(Submission.version).where(Submission.codec_id == codec.id)).all()
     identity = f"s{next(_NUMBERS):011d}"
     keys = sorted({key for row in rows for key in row.metrics})
-    members, samples = _samples(rows, sounds or {})
+    members, samples = _samples(rows, sounds or {}, reference)
     submission = Submission(
         id=identity,
         codec=codec,
@@ -149,11 +151,13 @@ def tone(hertz: float, *, title: str = "") -> bytes:
     return out.getvalue()
 
 
-def _samples(rows: Sequence[ClipRow], sounds: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
+def _samples(
+    rows: Sequence[ClipRow], sounds: Mapping[str, bytes], original: bytes
+) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
     members, samples = {}, []
     by_clip = {row.clip: row for row in rows}
     for number, (clip, sound) in enumerate(sounds.items()):
-        reference = tone(200, title="the reference")
+        reference = original or tone(200, title="the reference")
         names = {side: f"samples/{number:02}-{side}.ogg" for side in ("reference", "resynthesis")}
         members |= {names["reference"]: reference, names["resynthesis"]: sound}
         samples.append({
