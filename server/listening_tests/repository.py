@@ -8,7 +8,10 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session, undefer
 
 from codec_superb.server.database.listening import ListeningTest, Participant, Rating, Stimulus
+from codec_superb.server.database.models import PUBLIC, Account, Submission
 from codec_superb.server.listening_tests.screening import Answered
+from codec_superb.server.people.access import ANONYMOUS
+from codec_superb.web.rows import source_label
 
 
 def find(session: Session, identity: str) -> ListeningTest | None:
@@ -94,3 +97,17 @@ def submissions_of(session: Session, test: str) -> set[str]:
     """Return the submissions whose sounds a test has."""
     chosen = select(Stimulus.submission_id).where(Stimulus.test_id == test, Stimulus.submission_id.is_not(None))
     return {found for found in session.scalars(chosen.distinct()) if found is not None}
+
+
+def heard_from(session: Session, test: str) -> dict[str, str]:
+    """Say of each codec whose sounds come from a submission on whose word they stand, by condition.
+
+    Of what is public no more its status alone: who sent it is not shown then.
+    """
+    columns = Stimulus.condition, Submission.status, Account.name
+    chosen = select(*columns).join(Submission, Submission.id == Stimulus.submission_id).outerjoin(Submission.account)
+    found = session.execute(chosen.where(Stimulus.test_id == test).distinct())
+    return {
+        condition: source_label(status, account or ANONYMOUS) if status in PUBLIC else f"{status} since"
+        for condition, status, account in found
+    }

@@ -37,7 +37,7 @@ def results(session: Session, test: ListeningTest) -> TestResults:
         per_address=settings.per_address, clips=settings.found, credits=repository.credits_of(session, test.id),
         started=len(listeners), finished=sum(listener.finished for listener in listeners),
         counted=len(listeners) - len(found.left_out), left_out=found.reasons, conditions=found.conditions,
-        pairs=found.pairs,
+        pairs=found.pairs, heard_from=repository.heard_from(session, test.id),
     )  # fmt: skip
 
 

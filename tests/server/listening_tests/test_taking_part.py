@@ -18,7 +18,7 @@ from support.server.listening import NOISE, add_test, fair, hear, question, take
 from support.server.people import log_in, make_token
 
 from codec_superb.server.database.listening import Participant, Rating
-from codec_superb.server.database.models import now
+from codec_superb.server.database.models import Submission, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict
 from codec_superb.server.listening_tests import repository, service
@@ -245,11 +245,15 @@ def test_closed_results_stand_on_the_codecs_page(client: TestClient, database: D
     assert f'<a href="/listening/{test}/results">A test by MUSHRA</a>' in page
     assert "2 ratings" in page
     assert '<li><a href="#heard">Heard by people</a></li>' in page
-    assert '<a href="/codecs/fine_24k">fine_24k</a>' in client.get(f"/listening/{test}/results").text
+    told = '<a href="/codecs/fine_24k">fine_24k</a> <small>results self-reported by someone</small>'
+    assert told in client.get(f"/listening/{test}/results").text
     with database.transaction(write=True) as session:
         make_submission(session, "fine_24k")
+        session.get_one(Submission, submission).status = "withdrawn"
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "Heard by people" not in client.get("/codecs/fine_24k").text
+    assert "fine_24k <small>results withdrawn since</small>" in client.get(f"/listening/{test}/results").text
+    assert client.get(f"/api/v1/listening-tests/{test}/results").json()["heard_from"]["fine_24k"] == "withdrawn since"
 
 
 def test_moderators_open_close_and_remove_tests_in_the_browser(client: TestClient, database: Database) -> None:

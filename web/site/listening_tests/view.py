@@ -125,6 +125,8 @@ class TestResults:
     left_out: Sequence[LeftOut]
     conditions: Sequence[ConditionResult]
     pairs: Sequence[PairResult]
+    heard_from: Mapping[str, str]
+    """On whose word the sounds of a codec stand, by condition: ``self-reported by ACCOUNT``, or ``withdrawn since``."""
 
 
 @dataclass(frozen=True, slots=True)
