@@ -386,19 +386,15 @@ def test_one_account_does_not_decide_what_is_ranked(database: Database) -> None:
     """Its codecs by a model of its own, on datasets of its own choice, count once and take nobody out of the order."""
     honest, own = (Probed("asr_wer_pct", 5.0, 4.0, sha256=sha256 * 64) for sha256 in "ab")
     with database.transaction(write=True) as session:
+        mini, other = {"mini": ["speech"]}, {"other": ["speech"]}
         for number in range(4):
-            both = {"mini": ["speech"], "other": ["speech"]}
-            make_submission(session, f"mine_{number}", 4.0, owner="mallory", datasets=both, applications=[own])
-            few = {"complete": False}  # of whoever else, who have no rank with them
-            make_submission(
-                session, f"few_{number}", 4.0, owner=f"new{number}", datasets={"other": ["speech"]}, result=few
-            )
+            make_submission(session, f"mine_{number}", 4.0, owner="mallory", datasets=mini | other, applications=[own])
+            make_submission(session, f"few_{number}", owner=f"n{number}", datasets=other, result={"complete": False})
         make_submission(session, "opus_24k", 24.0, owner="ann", applications=[honest])
         make_submission(session, "opus_12k", 12.0, owner="bob", applications=[honest])
     with database.transaction() as session:
         board = load_snapshot(session, None)
     for chosen in ({}, {"metric": "asr_wer_pct", "dataset": "mini"}):
-        ranked = {row.result.codec for row in view(board, **chosen).rows if row.result.rank}
-        assert ranked == {"opus_24k", "opus_12k"}
+        assert {row.result.codec for row in view(board, **chosen).rows if row.result.rank} == {"opus_24k", "opus_12k"}
     assert most_sent([("theirs", "mallory")] * 4 + [("ours", "ann"), ("ours", "bob")]) == "ours"
     assert most_sent([("first", ""), ("second", ""), ("second", "")]) == "second"
