@@ -67,7 +67,9 @@ def reserved_word(text: str, *, person: bool = False) -> str:
     if said or person:
         return said
     first = _FIRST.search(text) or _FIRST.search(unicodedata.normalize("NFKC", text))  # which makes No of №
-    return first[0] if first else next((word for word in FIRSTS if _says(text, skeleton(word))), "")
+    if first:
+        return first[0]
+    return next((word for word in FIRSTS if skeleton(word) in folded and _says(text, skeleton(word))), "")
 
 
 def _says(text: str, word: str) -> bool:
