@@ -41,7 +41,7 @@ def command(
         from codec_superb.server.ingest.checker import Checker
         from codec_superb.server.ingest.pool import Pool
         from codec_superb.server.operations.heartbeat import Heartbeat
-        from codec_superb.server.operations.preparation import prepare
+        from codec_superb.server.operations.preparation import prepare, usable
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     if not settings.shared:
@@ -54,7 +54,8 @@ def command(
         prepare(settings)
         heartbeat = Heartbeat(settings, serves=False, checks=settings.check_workers)
         pool = Pool(opened, settings, checker, heartbeat)
-        heartbeat.start()
+        with usable(settings):
+            heartbeat.start()
         pool.start()
         note(f"{heartbeat.name} checks {count(settings.check_workers, 'upload')} at a time")
         stop.wait()

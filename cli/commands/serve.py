@@ -91,7 +91,8 @@ def _show(runs: Path, host: str, port: int, log_format: str | None) -> int:
         except ModuleNotFoundError as error:
             raise missing_extra(error) from error
         form = log_format or _suited() or settings.log_format
-        own = {"database": None, "anonymous_uploads": False, "log_format": form}
+        # it takes no upload that could fill a disk
+        own = {"database": None, "anonymous_uploads": False, "log_format": form, "free_bytes": 0}
         return serve(settings.model_copy(update=own), host, port, say=_say, runs=RunsOnDisk(runs))
 
 

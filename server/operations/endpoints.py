@@ -18,9 +18,10 @@ from codec_superb.server.database import migrate
 from codec_superb.server.database.faults import NOT_ALLOWED, state_of, words_of
 from codec_superb.server.database.models import RunningProcess
 from codec_superb.server.database.session import Database, database_of
-from codec_superb.server.errors import Unavailable
+from codec_superb.server.errors import OperationError, Unavailable
 from codec_superb.server.operations.heartbeat import PROCESS, living
 from codec_superb.server.operations.meters import meters
+from codec_superb.server.operations.preparation import expect_renaming
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import MEGABYTE, Settings
@@ -146,7 +147,21 @@ def _writing(database: Database) -> list[Problem]:
 def _storage(settings: Settings) -> list[Problem]:
     folders = {"storage": settings.storage, "submissions": settings.files, "incoming": settings.incoming}
     found = [problem for name, folder in folders.items() for problem in _folder(name, folder)]
-    return found[:1] or _room(settings.storage, settings.free_bytes)
+    return found[:1] or _renaming(settings) or _room(settings.storage, settings.free_bytes)
+
+
+def _renaming(settings: Settings) -> list[Problem]:
+    """Rename a file as an upload is: a folder may be mounted while the service runs."""
+    try:
+        expect_renaming(settings)
+    except OperationError:
+        got = "a mount point"
+    except OSError as error:
+        got = error.strerror or "an error"
+    else:
+        return []
+    fix = "mount the storage itself, not a folder of it"
+    return [_problem("submissions", "a folder of the storage's own file system", got, fix)]
 
 
 def _folder(name: str, folder: Path) -> list[Problem]:

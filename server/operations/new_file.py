@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +17,8 @@ from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.private_files import PRIVATE_FILE
 from codec_superb.server.storage.vault_layout import old_files
 
-_UNFINISHED = ".backup-"
+_UNFINISHED = re.compile(r"\.backup-[0-9a-f]{8}\.zip", re.IGNORECASE)
+"""Names of files that are being written; others that begin so are somebody's."""
 _YOUNG_S = 60.0
 """Age in seconds up to which an unfinished file may not have been locked yet."""
 _T = TypeVar("_T")
@@ -29,9 +31,9 @@ def write_new(path: Path, write: Callable[[IO[bytes]], _T], *, numbered: bool) -
     processes left in the folder goes. Raises OperationError, leaving no file, where the name is taken otherwise.
     """
     for left in old_files(path.parent, _YOUNG_S):
-        if left.name.startswith(_UNFINISHED):
+        if _UNFINISHED.fullmatch(left.name):
             _remove_abandoned(left)
-    temporary = path.with_name(f"{_UNFINISHED}{secrets.token_hex(4)}{path.suffix}")
+    temporary = path.with_name(f".backup-{secrets.token_hex(4)}{path.suffix}")
     try:
         temporary.touch(PRIVATE_FILE, exist_ok=False)
         with temporary.open("r+b") as file:

@@ -87,7 +87,7 @@ def make_storage(settings: Settings) -> None:
             folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
             next(folder.iterdir(), None)
-        _expect_renaming(settings)
+        expect_renaming(settings)
         place = settings.storage / LOCK
         if place.exists():
             place.open("a+").close()
@@ -99,8 +99,11 @@ def make_storage(settings: Settings) -> None:
         ) from error
 
 
-def _expect_renaming(settings: Settings) -> None:
-    """Expect that an upload can be renamed to its place: rename(2) goes over no mount point, not even of one disk."""
+def expect_renaming(settings: Settings) -> None:
+    """Expect that an upload can be renamed to its place: rename(2) goes over no mount point, not even of one disk.
+
+    Raises OperationError where there is one, OSError for what else is wrong.
+    """
     with tempfile.NamedTemporaryFile(dir=settings.incoming, delete=False) as probe:
         place = Path(probe.name)
     try:

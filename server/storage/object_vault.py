@@ -35,6 +35,8 @@ from codec_superb.server.storage.vault_layout import (
 
 LONGEST_S = 120.0
 """Seconds of one request."""
+_IN_USE_S = 30.0
+"""Seconds after which whoever was given a copy has opened it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -75,15 +77,14 @@ class ObjectVault:
     def fetch(self, sha256: str) -> Path:
         """Return the copy, which is made and compared with its hash where there is none."""
         copy = self._copies / f"{sha256}.zip"
-        if not copy.exists():
-            self._copies.mkdir(0o700, parents=True, exist_ok=True)
-            if not self._get(_key(sha256), copy, sha256) and not (
-                self._bring_back(sha256) and self._get(_key(sha256), copy, sha256)
-            ):
-                return copy
-            self._make_room(copy)
         with suppress(FileNotFoundError):
             os.utime(copy)  # for what is dropped first; access times are often switched off
+            return copy
+        self._copies.mkdir(0o700, parents=True, exist_ok=True)
+        if self._get(_key(sha256), copy, sha256) or (
+            self._bring_back(sha256) and self._get(_key(sha256), copy, sha256)
+        ):
+            self._make_room(copy)
         return copy
 
     def names(self, older_than: float) -> Iterator[str]:
@@ -220,23 +221,24 @@ class ObjectVault:
     def _make_room(self, kept: Path) -> None:
         """Drop the copies that were read least recently, beyond the bound, but the one that is asked for.
 
-        Before the disk has less free than uploads and the database need, they go too.
+        Before the disk has less free than uploads and the database need, they go too; those that somebody was given
+        just now, and has perhaps not opened, once half of that is left.
         """
-        copies = sorted(self._sizes())
-        total = sum(size for _, size, _ in copies)
-        most = min(self._most, total + shutil.disk_usage(self._copies).free - self._free)
-        for _, size, path in copies:
-            if total <= most:
+        copies, recent = sorted(self._sizes()), time.time() - _IN_USE_S
+        total, free = sum(size for _, size, _ in copies), shutil.disk_usage(self._copies).free
+        for read, size, path in copies:
+            if total <= self._most and free >= (self._free / 2 if read > recent else self._free):
                 return
             if path != kept:
                 path.unlink(missing_ok=True)  # who has it open reads on
-                total -= size
+                total, free = total - size, free + size
 
     def _sizes(self) -> Iterator[tuple[float, int, Path]]:
         for path in old_files(self._copies, 0.0):
             with suppress(FileNotFoundError):  # another thread makes room
                 found = path.stat()
-                yield found.st_mtime, found.st_size, path
+                if not path.name.startswith(".") or found.st_mtime < time.time() - LONGEST_S:  # or it is being written
+                    yield found.st_mtime, found.st_size, path
 
 
 def _key(sha256: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Annotated, Protocol
@@ -23,7 +22,7 @@ EACH = 8
 OF_SITE = 16
 """Of these, the ones of an IPv6 site: a home line has 256 networks, each of which could be an address."""
 WAITING = 64
-"""Requests of one address, with those that are answered, and of all that wait."""
+"""Requests that wait, of which a site has no more than it leaves free."""
 PATIENCE_S = 10.0
 """Seconds for which one waits."""
 
@@ -33,7 +32,7 @@ class StreamPlaces:
 
     def __init__(self) -> None:
         self._shared = SharedPlaces(IN_ALL, each=EACH, of_site=OF_SITE)
-        self._waiting, self._left = Counter[str](), anyio.Event()
+        self._waiting, self._left = SharedPlaces(WAITING, each=WAITING, of_site=WAITING), anyio.Event()
 
     @property
     def taken(self) -> int:
@@ -44,17 +43,8 @@ class StreamPlaces:
     async def hold(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable where too many wait, or too long."""
         site = site_of(who)
-        if self._waiting.total() >= WAITING or self._waiting[who] + self._shared.of(who) >= WAITING:
-            raise _busy()
-        self._waiting[who] += 1
-        try:
-            with anyio.fail_after(PATIENCE_S):
-                while self._shared.has_enough(who, site) or not self._shared.has_room(site):
-                    await self._left.wait()
-        except TimeoutError:
-            raise _busy() from None
-        finally:
-            self._waiting -= Counter([who])
+        if self._must_wait(who, site):  # nobody else needs one of those places
+            await self._wait(who, site)
         self._shared.take(who, site)
         try:
             yield
@@ -62,6 +52,22 @@ class StreamPlaces:
             self._shared.leave(who, site)
             self._left.set()  # all look, in the order in which they came
             self._left = anyio.Event()
+
+    def _must_wait(self, who: str, site: str) -> bool:
+        return self._shared.has_enough(who, site) or not self._shared.has_room(site)
+
+    async def _wait(self, who: str, site: str) -> None:
+        if not self._waiting.has_room(site):
+            raise _busy()
+        self._waiting.take(who, site)
+        try:
+            with anyio.fail_after(PATIENCE_S):
+                while self._must_wait(who, site):
+                    await self._left.wait()
+        except TimeoutError:
+            raise _busy() from None
+        finally:
+            self._waiting.leave(who, site)
 
 
 def stream_places(app: FastAPI) -> StreamPlaces:

@@ -142,6 +142,11 @@ def test_few_sites_leave_places_to_others(monkeypatch: pytest.MonkeyPatch) -> No
 
         networks = [f"2001:db8:0:{number:x}::1" for number in range(3)]
         assert sum(granted(of) for of in networks for _ in range(streams.EACH)) == streams.OF_SITE
+        monkeypatch.setattr(streams, "PATIENCE_S", 5.0)
+        for of in networks * (streams.WAITING // 2):  # who waits keeps out none for whom there is a place
+            stack.enter_context(reader(address, of=of))
+        assert granted("192.0.2.9")
+        monkeypatch.setattr(streams, "PATIENCE_S", 0.2)
         elsewhere = [f"2001:db8:{number:x}::1" for number in range(1, streams.IN_ALL // streams.EACH - 1)]
         assert all(sum(granted(of) for _ in range(streams.EACH)) > 1 for of in elsewhere)
         assert granted("192.0.2.7")

@@ -68,12 +68,15 @@ class TestReady:
         assert str(settings.storage) not in client.get("/readyz").text
 
     def test_a_mount_point_within_the_storage_is_refused(self, settings: Settings) -> None:
-        """Before a start, which would be ready and take no upload: a rename goes over none."""
+        """Before a start, and by a service that runs: it would be ready and take no upload, a rename goes over none."""
         settings.incoming.mkdir(parents=True)
         with TemporaryDirectory(dir="/dev/shm") as elsewhere:
             if Path(elsewhere).stat().st_dev == settings.incoming.stat().st_dev:
                 pytest.skip("needs a second file system")
-            settings.files.symlink_to(elsewhere)
+            with TestClient(create_app(settings)) as client:
+                settings.files.rmdir()
+                settings.files.symlink_to(elsewhere)
+                assert _reasons(client)["submissions"]["got"] == "a mount point"
             with pytest.raises(OperationError, match=r"a mount point between them; mount .* itself"):
                 prepare(settings)
             assert [*Path(elsewhere).iterdir(), *settings.incoming.iterdir()] == []

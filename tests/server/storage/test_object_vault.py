@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -256,11 +258,20 @@ def test_copies_of_what_is_only_ever_received_are_bounded(settings: Settings, tm
     assert (small.files / f"{sha256(b'd' * 100).hexdigest()}.zip").exists()
     assert len(list(small.files.iterdir())) == 2
     assert len(objects(small)) == 4
+    # where more than half of what is kept free is there, who was just given a copy still finds it
+    low = small.model_copy(update={"free_bytes": shutil.disk_usage(small.files).free * 4 // 3, "vault_copies": 10**6})
+    a, b, c, d = (sha256(bytes([letter]) * 100).hexdigest() for letter in b"abcd")
+    os.utime(small.files / f"{c}.zip", (0, 0))
+    assert all(vault_of(low).fetch(name).exists() for name in (a, b))
+    assert {path.stem for path in small.files.iterdir()} == {a, b, d}
     full = small.model_copy(update={"free_bytes": 10**18})
-    read = vault_of(full).fetch(sha256(b"a" * 100).hexdigest())
-    assert list(full.files.iterdir()) == [read]
+    begun = small.files / ".another.zip.00c0dec0"
+    begun.touch()
+    read = vault_of(full).fetch(c)
+    assert {*full.files.iterdir()} == {read, begun}
+    begun.unlink()
     with limit(resource.RLIMIT_FSIZE, 10), pytest.raises(Unavailable, match="File too large"), ready_to_send():
-        vault_of(full).fetch(sha256(b"b" * 100).hexdigest())
+        vault_of(full).fetch(b)
     assert list(full.files.iterdir()) == [read]
 
 
