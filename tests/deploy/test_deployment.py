@@ -70,6 +70,7 @@ class TestDockerfile:
         assert user != "root"
         assert f"useradd --system --uid 10001 --no-create-home --home-dir /data {user}" in DOCKERFILE
         assert _instructions("VOLUME") == ["/data"]
+        assert f"-o {user} /data /backups" in DOCKERFILE  # a new volume has the owner of the folder that it covers
         assert "CODEC_SUPERB_SERVER_STORAGE=/data" in DOCKERFILE
         assert "http://127.0.0.1:8000/healthz" in DOCKERFILE
         assert json.loads(_instructions("CMD")[-1]) == ["serve", "--host", "0.0.0.0"]
@@ -108,6 +109,7 @@ class TestCompose:
         for mount in mounts:
             source = mount.split(":")[0]
             assert (DEPLOY / source).is_file() if source.startswith(".") else source in compose["volumes"]
+        assert {"storage:/data", "backups:/backups"} <= set(compose["services"]["service"]["volumes"])
         variables = set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text()))
         assert variables == set(re.findall(r"^(\w+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE))
         build = compose["services"]["service"]["build"]
