@@ -48,6 +48,7 @@ class TestApplications:
             ("tokens_entropy_kbps", 20.0, 24.0, "tokens are worth 24 kbps, 12 were sent"),
             ("tokens_entropy_kbps", 0.05, 0.06, "tokens are worth 0.060 kbps, 12 by their number and codebooks"),
             ("tokens_unigram_bits", 5.0, 6.0, ""),
+            ("tokens_after_bits", 0.1, 6.0, ""),
             ("tokens_lm_bits", 6.3, 6.0, ""),
             ("tokens_lm_bits", 0.01, 6.0, "tokens_lm_bits: 0.010 bits a token of 6.0 nominal ones"),
             ("tokens_unigram_bits", 7.0, 6.0, "tokens_unigram_bits: 7.0 bits a token of 6.0 nominal ones"),
