@@ -108,6 +108,8 @@ def expect_renaming(settings: Settings) -> None:
         place = Path(probe.name)
     try:
         place.rename(settings.files / place.name)
+    except FileNotFoundError:  # another process took it for an upload that was left behind, and swept it
+        return
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise

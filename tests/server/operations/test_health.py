@@ -6,6 +6,7 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database import migrate
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
-from codec_superb.server.operations.preparation import prepare
+from codec_superb.server.operations.preparation import make_storage, prepare
 from codec_superb.server.settings import Settings
 
 
@@ -80,6 +81,25 @@ class TestReady:
             with pytest.raises(OperationError, match=r"a mount point between them; mount .* itself"):
                 prepare(settings)
             assert [*Path(elsewhere).iterdir(), *settings.incoming.iterdir()] == []
+
+    def test_starts_while_another_process_sweeps(self, settings: Settings) -> None:
+        """A sweep, which takes what a start renames for an upload that was left behind, does not end the start."""
+        make_storage(settings)
+        over = Event()
+
+        def sweep() -> None:
+            while not over.is_set():
+                for left in settings.incoming.iterdir():
+                    left.unlink(missing_ok=True)
+
+        thread = Thread(target=sweep)
+        thread.start()
+        try:
+            for _ in range(300):  # without care one in ten met it
+                make_storage(settings)
+        finally:
+            over.set()
+            thread.join()
 
     def test_names_a_full_disk(self, settings: Settings) -> None:
         """Less free space than the setting asks for makes it not ready; no upload takes what is left for the board."""
