@@ -25,7 +25,8 @@ FIRSTS = ("winner", "champion", "ranked")
 """Words of who is first: whole ones, since they are within others (``low-rank editing``), and not of people, who may be
 called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
 _FIRST = re.compile(
-    r"(?:\b(?:rank|place|number|no)\b|[#№])\W*0*1(?!\w|[.,]\d)|\bfirst place\b"
+    # up to the next sign of a number: what all signs look through takes the square of their number
+    r"(?:\b(?:rank|place|number|no)\b|[#№])[^\w#№]*0*1(?!\w|[.,]\d)|\bfirst place\b"
     r"|\b1st(?=\W*$|\W+(?:place|in|of|on|by)\b)",
     re.IGNORECASE,
 )
