@@ -70,7 +70,7 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
         job = _within(context, take, patient=not once)
         remove_ended(context)
         if job is not None:
-            _do(context, job, handlers[job.kind])
+            _do(context, job, handlers[job.kind], patient=not once)
             done += 1
         elif once:
             return done
@@ -78,7 +78,7 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
             idle.wait(poll)
 
 
-def _within(context: Context, do: Callable[[Session], _Result], *, patient: bool = True) -> _Result:
+def _within(context: Context, do: Callable[[Session], _Result], *, patient: bool) -> _Result:
     """Do something in a writing transaction, again and again while the database is away where ``patient``."""
     from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
 
@@ -113,7 +113,7 @@ def remove_ended(context: Context) -> None:
             shutil.rmtree(places[number], ignore_errors=True)
 
 
-def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
+def _do(context: Context, job: VerificationJob, handler: Handler, *, patient: bool) -> None:
     from codec_superb.pipeline.errors import InUse
     from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
     from codec_superb.server.verification.jobs import PAUSES, fail, give_back
@@ -127,15 +127,15 @@ def _do(context: Context, job: VerificationJob, handler: Handler) -> None:
             give_back(session, job, context.worker)
         raise
     except InUse as error:  # a worker that was given up is at it still: no fault of the job
-        _within(context, lambda session: give_back(session, job, context.worker, pause=PAUSES[0]))
+        _within(context, lambda session: give_back(session, job, context.worker, pause=PAUSES[0]), patient=patient)
         note(f"job {job.id}: {error}")
     except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
         # the text of a database names its address, which is not for moderators
         reason = words_of(error) if isinstance(error, DATABASE_ERRORS) else f"{type(error).__name__}: {error}"
-        _within(context, lambda session: fail(session, job, context.worker, reason))
+        _within(context, lambda session: fail(session, job, context.worker, reason), patient=patient)
         note(f"job {job.id}: {reason}")
     else:
-        ended = _within(context, lambda session: session.get(type(job), job.id))
+        ended = _within(context, lambda session: session.get(type(job), job.id), patient=patient)
         if ended is not None:
             note(f"job {job.id}: {ended.outcome or ended.state}")
 

@@ -225,6 +225,14 @@ def test_a_database_that_is_away_is_waited_for(migrated_sqlite: Path, tmp_path: 
             work(context_of(database, settings), {"verify": interrupted}, once=False)
         back.join()
 
+        def gone(context: Context, _job: VerificationJob) -> None:
+            context.database.engine.dispose()
+            place.rename(here)
+            raise OSError("the machine has no network")
+
+        with pytest.raises(OperationalError):
+            work(context_of(database, settings), {"verify": gone}, once=True)
+
 
 @pytest.mark.sample(2, among="a worker that verifies")
 def test_a_worker_that_was_given_up_leaves_the_folder(
