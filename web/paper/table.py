@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -10,6 +9,7 @@ from typing import Literal
 
 from codec_superb.metrics.table import Metric
 from codec_superb.web.errors import PaperError
+from codec_superb.web.figures.pareto import usual_datasets
 from codec_superb.web.paper.columns import MISSING_VALUE, Block, PaperColumn, Value, block_columns, usual_columns
 from codec_superb.web.quantity import SCORE, by_bitrate
 from codec_superb.web.rows import CodecResult
@@ -175,8 +175,7 @@ def _comparable(rows: Sequence[CodecResult], apart: frozenset[str]) -> list[bool
 
 
 def _usual(rows: Sequence[CodecResult]) -> tuple[str, ...]:
-    datasets = Counter(row.summary.datasets for row in rows)
-    return max(datasets, key=lambda names: (datasets[names], len(names), names))
+    return usual_datasets((row.summary.datasets, row.codec) for row in rows)
 
 
 def _cell(value: Value, column: PaperColumn, choices: Choices) -> Cell:

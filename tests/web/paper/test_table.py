@@ -17,6 +17,7 @@ from support.web.results import application_row, changed, estimate, score
 from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import METRICS
 from codec_superb.web.errors import PaperError
+from codec_superb.web.figures.pareto import contenders, measured_of
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.figure import rate_figure
 from codec_superb.web.paper.latex import latex_comment, latex_table, latex_text
@@ -73,6 +74,15 @@ def test_only_what_rests_on_the_same_clips_is_marked() -> None:
     signs = {row.result.codec: row.cells[0].note for row in table.blocks[0].rows}
     assert signs == {"a": "‡", "b": "†", "c": "§", "d": "§", "e": "", "f": ""}
     assert [note[0] for note in table.notes if note[0] in "†‡§"] == ["‡", "†", "§"]
+
+
+def test_of_as_many_codecs_the_datasets_are_those_of_the_front() -> None:
+    """A table marks no codec that the figure beside it leaves off the Pareto front."""
+    rows = with_pesq({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0})
+    rows[2:] = [changed(row, datasets=("animals", "birds")) for row in rows[2:]]
+    assert contenders([True] * 4, [True] * 4, [*map(measured_of, rows)]) == [2, 3]
+    table = paper_table([block(rows)], Choices(("codec", "pesq")), METRICS)
+    assert {codec for codec, mark in marks(table, "pesq").items() if mark} == {"c"}
 
 
 @pytest.mark.parametrize(("source", "words"), [("declared", "declared"), ("unknown", "not stated")])
