@@ -80,11 +80,6 @@ def fault_of_vault(settings: Settings, database: Database) -> Fault | None:
     return None
 
 
-def is_own_vault(settings: Settings, database: Database) -> bool:
-    """Whether the files are those of the database, see :func:`fault_of_vault`."""
-    return fault_of_vault(settings, database) is None
-
-
 def _known(vault: Vault, database: Database) -> bool:
     """Whether the database knows some of the files, or there are none."""
     found = {name.partition(".")[0] for name in islice(filter(NAME.fullmatch, vault.names(0.0)), _LOOKED_AT)}

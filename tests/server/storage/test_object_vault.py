@@ -29,7 +29,7 @@ from codec_superb.server.ingest import queue
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.binding import is_own_vault
+from codec_superb.server.storage.binding import FOREIGN, fault_of_vault
 from codec_superb.server.storage.submission_files import STAGED_FOR, ready_to_send, remove_orphans
 from codec_superb.server.storage.vault import vault_of
 from codec_superb.server.storage.vault_layout import MARK
@@ -100,8 +100,8 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
     other = settings.model_copy(update={"storage": tmp_path / "fourth", "vault": f"{settings.vault}-again"})
     restore_backup(other, backup, replace=True)
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
-    assert is_own_vault(other, database)
-    assert not is_own_vault(far, database)
+    assert fault_of_vault(other, database) is None
+    assert fault_of_vault(far, database) is FOREIGN
     database.close()
 
 
@@ -184,7 +184,7 @@ def test_an_object_is_written_once_and_compared(settings: Settings, tmp_path: Pa
     small.incoming.mkdir()
     vault = vault_of(small)
     database = Database(settings.database_url)
-    assert is_own_vault(small, database)
+    assert fault_of_vault(small, database) is None
     contents = [bytes([letter]) * 100 for letter in b"abc"]
     names = [sha256(content).hexdigest() for content in contents]
     for content, name in zip(contents, names, strict=True):
