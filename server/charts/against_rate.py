@@ -38,11 +38,11 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     rows = rows_of(frame)
     data, without = _data(rows, quantity, state.across)
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
+    outside = front_notes([placed(row.result, state.across) for row in rows], quantity)
     caption = (
         f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against "
         f"{_AXIS[state.across]} on a logarithmic axis. The dotted line is the Pareto front; up is better."
-        f"{front_notes([row.result for row in rows])}{_declared(rows)}{_left_out(without, state.across)} "
-        f"{source_text(source)}"
+        f"{outside}{_declared(rows)}{_left_out(without, state.across)} {source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
     title = f"{quantity.label} against {_AXIS[state.across]}"

@@ -231,13 +231,18 @@ def rate_notes(results: Sequence[CodecResult]) -> str:
     return "".join(notes)
 
 
-def front_notes(results: Sequence[CodecResult]) -> str:
-    """Say for a caption which codecs are outside the front since they were measured on other datasets than most."""
+def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
+    """Say for a caption which codecs are outside the front since they were measured on other datasets than most.
+
+    Of those that the chart draws: a metric may have no value on the datasets that most have.
+    """
     counted = [
-        (row, on) for row in results if not (row.uncounted or row.lossless) and (on := measured_of(row)) is not None
+        (row, on, row.summary.complete and not found.failed)
+        for row, found in _points(results, quantity)
+        if not (row.uncounted or row.lossless) and (on := measured_of(row)) is not None
     ]
-    usual = usual_datasets([on for row, on in counted if row.summary.complete] or [on for _, on in counted])
-    others = sorted({row.title for row, on in counted if on[0] != usual})
+    usual = usual_datasets([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
+    others = sorted({row.title for row, on, _ in counted if on[0] != usual})
     return f" Outside the front, since not run on the same datasets as most: {some_of(others)}." if others else ""
 
 

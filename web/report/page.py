@@ -158,7 +158,7 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
         overall=overall,
         table=ranking_table(results, quantities, explanations),
         families=_families([row for row in results if row.kbps > 0], styles),
-        rate_notes=front_notes(results) + rate_notes(results),
+        rate_notes=front_notes(results, SCORE) + rate_notes(results),
         listening=listening_clips(listening, results),
         rates=rate_matrix(rates) if rates else None,
         conditions=_conditions(data, category, styles),
