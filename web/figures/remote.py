@@ -14,7 +14,9 @@ REACH = 100.0
 """How far beyond the quartiles an axis goes: two decades. Of a board of classical codecs from 9 to 64 kbps that has
 room for the lowest of the catalogue (0.125 kbps) and for lossless ones in stereo."""
 REACH_LOSSY = 30.0
-"""The same upwards for lossy codecs: above a quartile of 20 kbps there is room for all of the catalogue, up to 576."""
+"""The same upwards for lossy codecs of more than :data:`MOST_LOSSY`."""
+MOST_LOSSY = 600.0
+"""What no lossy codec of the catalogue exceeds, in kbps: 576 is the most."""
 FEWEST = 4
 """Places that have quartiles."""
 SENDERS = 5
@@ -26,8 +28,8 @@ _ROOM = 0.012
 def near_others(places: Sequence[float], lossless: Sequence[bool] = (), senders: Sequence[str] = ()) -> list[float]:
     """Return the places that are not more than :data:`REACH` beyond the quartiles; of fewer than four, all.
 
-    Where it is said which of them are ``lossless``, the others reach upwards no further than :data:`REACH_LOSSY`. Of
-    :data:`SENDERS` ``senders`` or more each counts once, however many places it has.
+    Where it is said which of them are ``lossless``, the others reach upwards no further than :data:`REACH_LOSSY`, or
+    :data:`MOST_LOSSY`. Of :data:`SENDERS` ``senders`` or more each counts once, however many places it has.
     """
     if len(places) < FEWEST:
         return sorted(places)
@@ -35,7 +37,8 @@ def near_others(places: Sequence[float], lossless: Sequence[bool] = (), senders:
     shares = [1 / counts[sender] for sender in senders] if len(counts) >= SENDERS else [1.0] * len(places)
     ordered = sorted(zip(places, lossless or [True] * len(places), shares, strict=True))
     low, high = _quartile(ordered) / REACH, _quartile(ordered[::-1])
-    return [place for place, wide, _ in ordered if low <= place <= high * (REACH if wide else REACH_LOSSY)]
+    lossy = max(high * REACH_LOSSY, MOST_LOSSY)
+    return [place for place, wide, _ in ordered if low <= place <= high * REACH and (wide or place <= lossy)]
 
 
 def _quartile(ordered: Sequence[tuple[float, bool, float]]) -> float:

@@ -234,6 +234,8 @@ def test_points_far_from_all_others_leave_them_room() -> None:
         "annotations"
     ]
     assert note["text"].startswith("1 codec outside")
+    low = [one(f"low{number}", kbps, 0.5) for number, kbps in enumerate((0.75, 1.5, 1.5, 3.0))]
+    assert "annotations" not in chart([*low, one("anchor", 128.0, 0.9)])["layout"]
 
 
 def test_codecs_of_one_sender_move_no_axis() -> None:
