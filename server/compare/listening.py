@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -60,17 +60,18 @@ def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[
         found.append({(hashes.get(sample.dataset, ""), sample.clip): sample for sample in listed})
     shared = [SharedSample(tuple(each[key] for each in found)) for key in set.intersection(*map(set, found))]
     differing = any(len({sample.reference_sha256 for sample in entry.samples}) > 1 for entry in shared)
-    votes = _originals(session, submissions) if differing else {}
+    names = {sample.dataset for entry in shared for sample in entry.samples}
+    votes = _originals(session, submissions, names) if differing else {}
     return sorted((_with_original(entry, votes) for entry in shared), key=lambda entry: entry.key)
 
 
-def _originals(session: Session, submissions: Sequence[Submission]) -> Mapping[str, int]:
+def _originals(session: Session, submissions: Sequence[Submission], datasets: Collection[str]) -> Mapping[str, int]:
     """Count who sends each reference, by its SHA-256: each account once, and each verified submission.
 
     Asked are these submissions and the first of the board. Files of one coder are equal; a reference is checked by its
     levels alone, and another sound of the same levels would be that of all codecs.
     """
-    asked = first_samples(session, MOST_ASKED, [submission.id for submission in submissions])
+    asked = first_samples(session, MOST_ASKED, [submission.id for submission in submissions], datasets)
     senders: dict[str, set[str]] = {}
     for sender, samples in asked:
         for sample in samples:

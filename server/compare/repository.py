@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.base_codec.card import Card
@@ -88,11 +88,22 @@ def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
     return list(credited(session, document)["samples"])
 
 
+OF_ACCOUNT = 2
+"""Submissions of an account whose samples are looked at."""
+
+
 def first_samples(
-    session: Session, most: int, besides: Collection[str]
+    session: Session, most: int, besides: Collection[str], datasets: Collection[str]
 ) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """Yield who sent, and the samples of, the submissions ``besides`` and the first public ones, ``most`` in number."""
-    first = select(Submission.id).where(COUNTED).order_by(Submission.received).limit(most)
+    """Yield who sent, and the samples of, the submissions ``besides`` and the first public ones on ``datasets``.
+
+    These are ``most`` in number, :data:`OF_ACCOUNT` of each account, so that many of one leave the others room.
+    """
+    verified = case((Submission.status == "verified", Submission.id), else_=None)
+    turn = func.row_number().over(partition_by=(verified, Submission.account_id), order_by=Submission.received)
+    known = exists().where(Result.submission_id == Submission.id, Result.dataset.in_(sorted(datasets)))
+    ordered = select(Submission.id, Submission.received, turn.label("turn")).where(COUNTED, known).subquery()
+    first = select(ordered.c.id).where(ordered.c.turn <= OF_ACCOUNT).order_by(ordered.c.received).limit(most)
     wanted = {*besides, *session.scalars(first)}
     columns = Submission.id, Submission.status, Account.name, Submission.document["samples"]
     found = select(*columns).outerjoin(Submission.account).where(Submission.id.in_(wanted))

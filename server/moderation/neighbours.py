@@ -21,8 +21,6 @@ _MOST_NAMED = 500
 FEWEST_EQUAL, NEAR = 2, 0.005
 """Means of metrics that are no accident, and how far from a score results are looked at."""
 _MOST_READ = 5_000
-MOST_TWINS = 5
-"""Codecs with the same values that are named."""
 _ROUNDING = 1.001
 """Margin of the band in SQL; the exact comparison at its ends is done in Python."""
 
@@ -99,8 +97,16 @@ def _beside(row: Result, kbps: float, sign: int) -> Executable:
     return select(*columns).where(found.c.turn <= CROWD).order_by(sign * found.c.kbps).limit(_MOST_NAMED)
 
 
-def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[str]]:
-    """Name the codecs of other accounts that have half of the score's means to the last digit, by category and dataset.
+class Twin(NamedTuple):
+    """A codec with the same values."""
+
+    codec: str
+    kbps: float | None
+    """Measured; None where it was not."""
+
+
+def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[Twin]]:
+    """Return the codecs of other accounts with half of the score's means to the last digit, by category and dataset.
 
     All that ever were public under the same condition are looked at: who withdraws rows has not given them away, and
     may bring them back.
@@ -117,7 +123,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         for row in own.values() if row.score is not None
     ]  # fmt: skip
     statement = (
-        select(Result.category, Result.dataset, Result.metrics, Codec.name)
+        select(Result.category, Result.dataset, Result.metrics, Codec.name, Result.kbps)
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(EVER_NAMED, Submission.condition == submission.condition, Submission.codec_id != submission.codec_id)
@@ -127,13 +133,13 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         .order_by(Codec.name)
         .limit(_MOST_READ)
     )
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for category, dataset, metrics, codec in session.execute(statement):
+    found: dict[tuple[str, str], list[Twin]] = defaultdict(list)
+    for category, dataset, metrics, codec, kbps in session.execute(statement):
         means = _means(category, own[category, dataset].metrics)
         equal = len(means.items() & _means(category, metrics).items())
         if equal >= FEWEST_EQUAL and 2 * equal >= len(means):
-            found[category, dataset].append(codec)
-    return {key: list(dict.fromkeys(codecs))[:MOST_TWINS] for key, codecs in found.items()}
+            found[category, dataset].append(Twin(codec, kbps))
+    return found
 
 
 def _means(category: str, metrics: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:

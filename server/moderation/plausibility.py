@@ -20,7 +20,7 @@ from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged, noise_gain
 from codec_superb.server.moderation.measurements import measurement_doubts
-from codec_superb.server.moderation.neighbours import neighbours_of, twins_of
+from codec_superb.server.moderation.neighbours import Twin, neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation, votes
 from codec_superb.server.moderation.score_envelope import (
     SPOKEN_KBPS,
@@ -61,6 +61,8 @@ SIGMAS = 3.0
 """Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 FASTEST = 1e-6
 """Seconds of computing for a second of sound that nothing takes: to copy the samples alone takes ten times as long."""
+MOST_TWINS = 5
+"""Codecs with the same values that are named."""
 MOST_ENTRIES = 2**20
 """Entries of a codebook without a question; the largest of the catalogue has 250,047."""
 COMPRESSION = 3.5
@@ -102,9 +104,10 @@ def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarni
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         if (same := twins.get((row.category, row.dataset))) and not _is_exact(row) and not _is_lossless(card, row):
-            text = f"has values of {', '.join(same)} to the last digit: rows that were copied, or the same codec"
-            # a codec of the catalogue has no other values, whoever sent them before under a name of their own
-            own = card.name in catalogue.cards() and not catalogue.cards().keys() & set(same)
+            names = ", ".join(list(dict.fromkeys(twin.codec for twin in same))[:MOST_TWINS])
+            text = f"has values of {names} to the last digit: rows that were copied, or the same codec"
+            # a codec of the catalogue has no other values, whoever sent them before under a name that is not theirs
+            own = card.name in catalogue.cards() and not any(map(_may_be_its, same))
             warnings.append(_warning("copied", where, text, holds=not own))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
@@ -231,14 +234,25 @@ def _samples(row: Result) -> float | None:
     return row.compression_ratio * 1000 * row.kbps * row.seconds / 16
 
 
-def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a measured bitrate far from the nominal one."""
-    if card.nominal_kbps is None or row.kbps is None:
-        return
+def _may_be_its(twin: Twin) -> bool:
+    """Whether values may be those of the codec of the catalogue under whose name they were sent: by its bitrate."""
+    card = catalogue.cards().get(twin.codec)
+    return card is not None and (twin.kbps is None or not _is_far(card, twin.kbps))
+
+
+def _is_far(card: Card, kbps: float) -> bool:
+    """Whether a bitrate is farther from the nominal one than the card allows."""
+    if card.nominal_kbps is None:
+        return False
     tolerance = 1.0 if card.nominal_tolerance is None else card.nominal_tolerance
     allowed = min(max(BITRATE_DEVIATION, tolerance), 1.0)
-    ratio = row.kbps / card.nominal_kbps if card.nominal_kbps > 0 else math.inf
-    if max(ratio, 1 / ratio if ratio else math.inf) > 1 + allowed:
+    ratio = kbps / card.nominal_kbps if card.nominal_kbps > 0 else math.inf
+    return max(ratio, 1 / ratio if ratio else math.inf) > 1 + allowed
+
+
+def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of a measured bitrate far from the nominal one."""
+    if card.nominal_kbps is not None and row.kbps is not None and _is_far(card, row.kbps):
         note = f"; the card says: {card.bitrate_note}" if card.bitrate_note else ""
         yield "bitrate", f"measured {kbps_text(row.kbps)} kbps, nominal {kbps_text(card.nominal_kbps)} kbps{note}"
 

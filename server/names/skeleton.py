@@ -21,12 +21,12 @@ RESERVED = (
     "certified", "confirmed", "approved", "endorsed",
 )  # fmt: skip
 """Words of badges and of the board: codecs and models are called without them, letters that look alike included."""
-FIRSTS = ("winner", "champion", "ranked")
+FIRSTS = ("winner", "winners", "champion", "champions", "ranked")
 """Words of who is first: whole ones, since they are within others (``low-rank editing``), and not of people, who may be
 called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
 _FIRST = re.compile(
     # up to the next sign of a number: what all signs look through takes the square of their number
-    r"(?:\b(?:rank|place|number|no)\b|[#№])[^\w#№]*0*1(?!\w|[.,]\d)|\bfirst place\b"
+    r"(?:\b(?:rank|place|number|no)(?![^\W\d])|[#№♯])[^\w#№♯]*0*1(?!\w|[.,]\d)|\bfirst[ -]place\b"
     r"|\b1st(?=\W*$|\W+(?:place|in|of|on|by)\b)",
     re.IGNORECASE,
 )

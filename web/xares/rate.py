@@ -61,7 +61,7 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity, across: Across) -> tuple
     places = [(row, row.tokens_per_s if across else row.bits_per_s and row.bits_per_s / 1000) for row in rows]
     known = [(place, row) for row, place in places if place]
     without = sorted((row for row, place in places if not place), key=lambda row: (row.kind, row.title, row.mode))
-    inside = near_others([place for place, _ in known])
+    inside = near_others([place for place, _ in known], senders=[row.sender for _, row in known])
     axis = rate_axis(inside)
     left, right = axis["range"]
     layout = {**base_layout(), "xaxis": axis, "yaxis": base_axis(chart_text(quantity.axis_title))}

@@ -100,6 +100,11 @@ class XaresRow:
         return (self.kind, self.title, self.encoder, self.mode, self.source)
 
     @property
+    def sender(self) -> str:
+        """Say whose one vote its bitrate is: of self-reported results the account's, of any other its own."""
+        return self.source if self.source.startswith("self-reported") else f"{self.source} {self.title}"
+
+    @property
     def control(self) -> bool:
         """Whether the decoder learnt labels of other clips."""
         return self.mode == SHUFFLED

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.compare import rows_of, running_board, store, tone
 
+from codec_superb.server.compare.listening import MOST_ASKED
 from codec_superb.server.database.models import Account, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
@@ -29,8 +30,11 @@ HTML = {"accept": "text/html"}
 def fill(session: Session, settings: Settings) -> None:
     """Store three codecs whose sounds are tones of a pitch of their own, with telling tags, and one without sounds.
 
-    And one whose sender has another sound for the original.
+    And one whose sender has another sound for the original, behind many of an account that has no sounds.
     """
+    first = Account(name="who was first")
+    for number in range(MOST_ASKED):
+        store(session, f"first{number}", rows_of()).account = first
     original = tone(200, title="the reference")
     for name, hertz in PITCH.items():
         sounds = {clip: tone(hertz + number, title=f"made by {name}") for number, clip in enumerate(CLIPS)}

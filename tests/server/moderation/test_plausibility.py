@@ -337,6 +337,11 @@ def test_copied_rows_wait(database: Database) -> None:
     publish(database, "before_them", 12.0, owner="mallory", **first)
     (warning,) = warned(database, "opus_12k", owner="ann", **first)
     assert (warning["kind"], warning["holds"]) == ("copied", False)
+    for number, (kbps, holds) in enumerate(((12.0, False), (48.0, True))):  # under another name of the catalogue
+        sent = {"score": 0.6 + 0.02 * number, "metrics": {"pesq": 1.9 + number / 7}}
+        publish(database, "opus_48k", kbps, owner="mallory", **sent)
+        copied = [each for each in warned(database, "opus_12k", owner="ann", **sent) if each["kind"] == "copied"]
+        assert [each["holds"] for each in copied] == [holds]
     under = values | {"condition": parse_condition("loss:20")}
     publish(database, "lost_x", 16.0, owner="ann", **under)
     assert [found["kind"] for found in warned(database, "found", owner="mallory", **under)] == ["copied"]

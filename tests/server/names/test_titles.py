@@ -96,6 +96,10 @@ def test_words_of_the_board_are_words() -> None:
         "ranked",
         "№1",
         "rank 01",
+        "rank1",
+        "♯1",
+        "first-place",
+        "Champions",
         "1st",
         "1st in speech",
     )

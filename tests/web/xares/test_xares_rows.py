@@ -140,6 +140,10 @@ def test_without_codecs_encoders_stand_in_the_strip_alone() -> None:
     assert (marks["marker"]["symbol"][-1], marks["x"][-1] < 10 ** usual[1]) == ("arrow-bar-right", True)
     assert "outside the axis, at" in marks["hovertext"][-1]
     assert "1 codec outside the axis" in drawn["layout"]["annotations"][0]["text"]
+    whose = [replace(row, source=f"self-reported by {at}") for at, row in enumerate(rows)]
+    many = [replace(whose[0], bits_per_s=41.0, encoder=f"low {at}", source="self-reported by x") for at in range(30)]
+    (marks,) = (row for row in xares_rate_chart([*whose, *many])["data"] if row["meta"]["role"] == "family")
+    assert "arrow-bar-right" not in str(marks["marker"]["symbol"])
     assert xares_heat_chart(mel)["data"][0]["text"] == [[""], ["99.10"]]
 
 
