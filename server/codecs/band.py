@@ -67,7 +67,7 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
         mine = _value(own, key)
         if mine is None:
             continue
-        told = [(_sender(row), value) for row in members if (value := _value(row, key)) is not None]
+        told = [(row.sender, value) for row in members if (value := _value(row, key)) is not None]
         theirs = [value for _, value in told]
         ordered = sorted(theirs, reverse=not metric.higher_is_better)
         found.append(
@@ -82,11 +82,6 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
             )
         )
     return found
-
-
-def _sender(row: CodecResult) -> str:
-    """Return who has one vote: an account for all that nobody ran again, each verified codec by itself."""
-    return row.codec if row.source == "verified" else row.source
 
 
 def _value(row: CodecResult, key: str) -> float | None:

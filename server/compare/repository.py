@@ -29,6 +29,9 @@ from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.storage.clip_blocks import block_rows
 
+OF_ACCOUNT = 2
+"""Submissions of an account whose samples are looked at."""
+
 
 def revision(session: Session) -> int:
     """Return the number of the state of the public data."""
@@ -86,10 +89,6 @@ def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
     """Return the listening samples that the submission's file carries, with the credits that this service knows."""
     document = session.scalars(select(Submission.document).where(Submission.id == submission)).one()
     return list(credited(session, document)["samples"])
-
-
-OF_ACCOUNT = 2
-"""Submissions of an account whose samples are looked at."""
 
 
 def first_samples(

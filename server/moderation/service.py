@@ -86,8 +86,9 @@ def _files_here(database: Database, settings: Settings, submission_id: str) -> C
     """List the files of a submission that are in their place; none are looked for unless it is withdrawn."""
     with database.transaction() as session:
         submission = find(session, submission_id)
-        withdrawn = submission is not None and submission.status == "withdrawn"
-        wanted = files_of(session, submission) if submission is not None and withdrawn else ()
+        if submission is None or submission.status != "withdrawn":
+            return ()
+        wanted = files_of(session, submission)
     vault = vault_of(settings)
     return {sha256 for sha256 in wanted if vault.has(sha256)}
 

@@ -13,8 +13,8 @@ from codec_superb.web.text import significant
 CODED = 0.25
 """Share of their nominal bits that an entropy coder leaves of tokens at least; of Lyra 0.88 to 0.95 were measured."""
 LEAST = 0.05
-"""Share of their nominal bits that any entropy, coder or model leaves; of Lyra 0.9 were measured, and the lowest
-published perplexity, 7.9, is a twentieth of no codebook's bits."""
+"""Share of their nominal bits that any entropy, coder or model leaves; of Lyra 0.9 were measured. The lowest
+published perplexity, 7.9, is 3 bits: more than a twentieth of any codebook's."""
 _WITHOUT_LEAST = frozenset({"tokens_after_bits", "tokens_beside_bits"})
 """Of few tokens hardly a pair occurs twice, and nothing is left: of a codebook of 65,536 entries 2 % after 15,000."""
 SLACK = 0.05
@@ -41,7 +41,7 @@ class Sent(NamedTuple):
 
 
 def sent_of(results: Iterable[Result]) -> dict[str, Sent]:
-    """Return it by dataset."""
+    """Return what was sent of each dataset, from the rows of its categories."""
     found: dict[str, Sent] = {}
     for row in sorted(results, key=lambda row: row.kbps or 0.0):
         before = found.get(row.dataset, Sent()).fewest

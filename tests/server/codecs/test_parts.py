@@ -133,9 +133,7 @@ class TestBand:
     def test_axes_give_median_and_range(self) -> None:
         """Three others with PESQ 1, 2 and 4: median 2, worst 1, best 4; nine copies of one account are one vote."""
         others = [entry(str(value), 12, pesq=value) for value in (4.0, 1.0, 2.0, None)]
-        found = band_of(
-            own(), MINI, {}, [replace(each, source_label=f"self-reported by {each.codec}") for each in others]
-        )
+        found = band_of(own(), MINI, {}, [replace(each, submitter=each.codec) for each in others])
         assert found is not None
         by_key = {axis.quantity.key: axis for axis in axes(own(), found.members)}
         pesq = by_key["pesq"]
@@ -146,8 +144,8 @@ class TestBand:
         assert pesq.median.position == pytest.approx(0.5)
         assert (by_key["stft"].median, by_key["stft"].others) == (None, 0)
         assert list(by_key) == [key for key in METRICS if key in by_key]
-        copies = [replace(others[1], codec=f"copy {at}", source_label="self-reported by 1.0") for at in range(9)]
-        crowded = band_of(own(), MINI, {}, [*(replace(each, source_label="verified") for each in others), *copies])
+        copies = [replace(others[1], codec=f"copy {at}", submitter="1.0") for at in range(9)]
+        crowded = band_of(own(), MINI, {}, [*(replace(each, source="verified") for each in others), *copies])
         (again,) = [axis for axis in axes(own(), crowded.members if crowded else ()) if axis.quantity.key == "pesq"]
         assert again.median
         assert (again.median.value, again.others) == (1.5, 12)  # of 1, 2, 4 and one vote for 1
