@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.console import note, print_json, print_table
 from codec_superb.cli.server_options import missing_extra, private_files, server_settings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def server_database(database: str | None, storage: Path | None) -> Iterator[Data
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     with private_files(), ExitStack() as stack:
-        prepare(settings)
+        prepare(settings, say=note)  # a mistyped folder is an empty board, on which a token helps nobody
         opened = stack.enter_context(closing(Database(settings.database_url)))
         with usable(settings):
             yield opened

@@ -24,13 +24,20 @@ VERSION_TABLE = "alembic_version"
 """Alembic's own table, which no backup holds."""
 
 
-def upgrade(url: str, revision: str = "head", *, folder: Path = FOLDER) -> None:
-    """Upgrade the database at ``url`` (SQLAlchemy's form), creating all tables in an empty one.
+def upgrade(url: str, revision: str = "head", *, folder: Path = FOLDER) -> bool:
+    """Upgrade the database at ``url`` (SQLAlchemy's form), and return whether it was empty: then it has all tables now.
 
     Concurrent processes are serialised by a lock; the second one has nothing left to do.
     """
     with schema_lock(url):
+        engine = make_engine(url)
+        try:
+            with engine.connect() as connection:
+                empty = current(connection) is None
+        finally:
+            engine.dispose()
         command.upgrade(_config(folder, url=url), revision)
+    return empty
 
 
 def upgrade_within(connection: Connection, revision: str = "head") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,16 +27,18 @@ OUR_FAULTS = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 _EXPECTED = "expected a database URL, sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME"
 
 
-def prepare(settings: Settings) -> str:
+def prepare(settings: Settings, say: Callable[[str], None] = lambda _: None) -> str:
     """Create the storage folders and upgrade the schema; safe in several processes at once.
 
-    Returns a description of database and storage without the password. Raises OperationError with one sentence on
-    what is wrong and what to do.
+    Returns a description of database and storage without the password, and says so where a new board was made. Raises
+    OperationError with one sentence on what is wrong and what to do.
     """
     database = check_url(settings.database_url)
     make_storage(settings)
+    where = f"database {database}, storage {settings.storage}"
     try:
-        upgrade(settings.database_url)
+        if upgrade(settings.database_url):
+            say(f"nothing was here: this is a new, empty board ({where})")
     except DBAPIError as error:
         raise unusable(settings, error) from error
     except CommandError as error:
@@ -51,7 +53,7 @@ def prepare(settings: Settings) -> str:
         ) from error
     mend_modes(settings)
     _make_key(settings)
-    return f"database {database}, storage {settings.storage}"
+    return where
 
 
 def _may_run(settings: Settings) -> bool:

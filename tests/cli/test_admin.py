@@ -76,6 +76,7 @@ class TestToken:
 
     def test_what_cannot_be(self, admin: Admin) -> None:
         """An unknown scope, a name of nothing and an unknown token are said in one line, without traceback."""
+        admin("token", "list")  # of a new board another line tells
         for arguments, words in (
             (("token", "create", "lab", "--scope", "root"), "expected scopes among submit, moderate, metrics"),
             (("token", "create", " "), "expected a name"),
@@ -213,6 +214,13 @@ class TestDatabases:
         assert call(["admin", "token", "list", "--database", url, "--storage", str(tmp_path)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert "expected a database URL" in line or "name another with --database" in line
+
+    def test_a_new_board_is_told(self, tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """Once: a mistyped storage folder would otherwise be an empty board that nobody notices."""
+        for told in (True, False):
+            assert call(["admin", "token", "list", "--database", url, "--storage", str(tmp_path / "typo")]) == 0
+            said = capsys.readouterr().err
+            assert ("new, empty board" in said and str(tmp_path / "typo") in said) == told
 
     def test_a_broken_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file that is no database is left as it is."""

@@ -95,7 +95,7 @@ class TestComparison:
             "clearly better</span> (5)",
             "share no clip to listen to",
             "expected at least 2 rising points",
-            "hostile: no dataset, metric or clip",
+            "hostile: nothing",
             "hostile (self-reported by anonymous) against plain (self-reported by anonymous)",
         ):
             assert text in page.text
