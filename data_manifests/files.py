@@ -100,6 +100,22 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
         raise
 
 
+def give_new_name(temporary: Path, place: Path) -> None:
+    """Give a file a name that nothing has, not even since a moment ago. Raises FileExistsError where something has it.
+
+    ``temporary`` is left where link(2) gave the name. File systems may lack links (FAT, some network shares): there the
+    file is renamed, and of two processes in the same instant the later stands.
+    """
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if place.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from error
+        temporary.rename(place)
+
+
 def remove_partial(folder: Path) -> None:
     """Delete the temporary files of killed processes below ``folder``."""
     for path in folder.rglob(f"{PARTIAL}*"):

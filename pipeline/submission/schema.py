@@ -33,6 +33,8 @@ SAMPLES = 20
 """Most listening samples of a submission."""
 MOST_PARTS = 50
 """Most files that hold the rows of a submission."""
+MOST_DATASETS = 300
+"""Most datasets of a submission; the catalogue has 193. A check takes 20 ms for each, however few rows it has."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(max_length=1000)]
@@ -175,7 +177,7 @@ class Submission(Record):
     """The codec's card; local paths are cut to their last part."""
     condition: Condition | None = None
     """What all runs were made under; absent for clean ones. Results under a condition are never ranked."""
-    datasets: tuple[SubmittedDataset, ...] = Field(min_length=1)
+    datasets: tuple[SubmittedDataset, ...] = Field(min_length=1, max_length=MOST_DATASETS)
     """One entry for each run, sorted by name."""
     metrics: dict[str, str] = Field(max_length=40)
     """Metric key to version of its definition."""

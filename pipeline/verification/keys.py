@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from codec_superb.base_codec.errors import MissingDependency
+from codec_superb.data_manifests.files import give_new_name
 from codec_superb.missing_package import not_installed
 from codec_superb.pipeline.errors import PipelineError
 
@@ -68,10 +69,10 @@ def _write_new(file: Path, data: bytes) -> None:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
-        # link(2) fails where the target exists, and the file is whole when it gets its name
-        file.hardlink_to(name)
+        # the file is whole when it gets its name
+        give_new_name(Path(name), file)
     finally:
-        Path(name).unlink()
+        Path(name).unlink(missing_ok=True)
 
 
 def load_key(file: Path) -> Ed25519PrivateKey:

@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, TypeVar
 
+from codec_superb.data_manifests.files import give_new_name
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.private_files import PRIVATE_FILE
 from codec_superb.server.storage.vault_layout import old_files
@@ -52,25 +53,13 @@ def _named(temporary: Path, path: Path, *, numbered: bool) -> Path:
     for number in count(1):
         place = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
         try:
-            _link(temporary, place)
+            give_new_name(temporary, place)
         except FileExistsError:
             if not numbered:
                 raise taken(path) from None
         else:
             return place
     raise AssertionError  # numbers do not end
-
-
-def _link(temporary: Path, place: Path) -> None:
-    """Give a file a second name, which no other process may have been quicker to give."""
-    try:
-        os.link(temporary, place)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if place.exists():
-            raise FileExistsError from None
-        temporary.rename(place)
 
 
 def taken(path: Path) -> OperationError:

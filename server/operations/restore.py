@@ -216,6 +216,22 @@ def _refuse_used(connection: Connection, settings: Settings) -> None:
             f"expected an empty leaderboard in {database}, got one with {', '.join(used)}; "
             "--replace removes them for good"
         )
+    _refuse_others_store(connection, settings, there)
+
+
+def _refuse_others_store(connection: Connection, settings: Settings, there: set[str]) -> None:
+    """Raise OperationError where the object store that the settings name has another database's files.
+
+    A trial in a folder of its own would else take the store from the board that runs: the variable is often set.
+    """
+    if settings.vault is None or not (owner := vault_of(settings).owner()):
+        return
+    own = DatabaseIdentity.__tablename__ in there and connection.scalar(select(DatabaseIdentity.identity))
+    if owner != own:
+        raise OperationError(
+            f"expected an object store that no database has, got {settings.vault} with another one's files; for a "
+            "trial unset CODEC_SUPERB_SERVER_VAULT; where that database is lost for good, --replace gives them away"
+        )
 
 
 def _clear(connection: Connection) -> int:

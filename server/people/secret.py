@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fastapi import Request
 
+from codec_superb.data_manifests.files import give_new_name
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.settings import Settings
 
@@ -65,9 +66,9 @@ def make_secret(file: Path) -> None:
             out.write(secrets.token_urlsafe(48) + "\n")
             out.flush()
             os.fsync(out.fileno())
-        # link(2) fails where the target exists, unlike rename(2), and the file is complete when it gets its name.
-        Path(file).hardlink_to(name)
+        # the file is complete when it gets its name
+        give_new_name(Path(name), file)
     except FileExistsError:
         pass
     finally:
-        Path(name).unlink()
+        Path(name).unlink(missing_ok=True)

@@ -101,7 +101,11 @@ class TestCompose:
         proxy = compose["services"]["proxy"]["networks"]["behind"]["ipv4_address"]
         (network,) = compose["networks"]["behind"]["ipam"]["config"]
         assert trusted == [proxy]
-        assert ipaddress.ip_address(proxy) in ipaddress.ip_network(network["subnet"])
+        subnet, drawn = ipaddress.ip_network(network["subnet"]), ipaddress.ip_network(network["ip_range"])
+        assert ipaddress.ip_address(proxy) in subnet
+        assert drawn.subnet_of(subnet)
+        # the database starts first, and would have the first free address of the network
+        assert ipaddress.ip_address(proxy) not in drawn
 
     def test_mounts_and_variables_exist(self, compose: dict[str, Any]) -> None:
         """Each named volume is declared, each mounted file is there, and each variable is in the example."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +11,8 @@ from threading import Barrier
 
 import pytest
 
-from codec_superb.server.people.secret import FILE, secret_key
+from codec_superb.pipeline.verification.keys import KeyFault, create_key
+from codec_superb.server.people.secret import FILE, make_secret, secret_key
 from codec_superb.server.settings import Settings
 
 
@@ -34,6 +37,23 @@ def test_a_key_is_made_once(tmp_path: Path) -> None:
     (file,) = settings.storage.iterdir()
     assert file.name == FILE
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAT and some network shares have none: the key is made all the same, and one that is there is kept."""
+
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    settings = Settings(storage=tmp_path, secret_key=None)
+    key = secret_key(settings)
+    make_secret(tmp_path / FILE)
+    assert secret_key(settings) == key
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    create_key(tmp_path / "signing_key")
+    with pytest.raises(KeyFault, match="never overwritten"):
+        create_key(tmp_path / "signing_key")
 
 
 def test_a_file_without_a_key(tmp_path: Path) -> None:

@@ -98,6 +98,10 @@ def test_two_machines_without_a_shared_folder(settings: Settings, tmp_path: Path
         assert len(objects(settings)) == 1
     backup = make_backup(settings.model_copy(update={"storage": tmp_path / "third"}), tmp_path / "backup.zip").path
     other = settings.model_copy(update={"storage": tmp_path / "fourth", "vault": f"{settings.vault}-again"})
+    trial = far.model_copy(update={"storage": tmp_path / "trial", "database": f"sqlite:///{tmp_path / 'trial.sqlite'}"})
+    with pytest.raises(OperationError, match="another one's files; for a trial unset CODEC_SUPERB_SERVER_VAULT"):
+        restore_backup(trial, backup)
+    assert fault_of_vault(far, database) is None  # the board that runs still has them
     restore_backup(other, backup, replace=True)
     assert objects(other) == [f"submissions/{job.file_sha256}.zip"]
     assert fault_of_vault(other, database) is None
