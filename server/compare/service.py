@@ -10,7 +10,9 @@ from functools import cached_property, partial
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.server.codecs.facts import card_facts
 from codec_superb.server.compare.listening import shared_samples
 from codec_superb.server.compare.pairs import compare_pair
 from codec_superb.server.compare.rates import compare_rates
@@ -135,6 +137,7 @@ def _described(session: Session, submissions: Sequence[Submission]) -> list[Comp
             status=submission.status,
             submitter=submission.sender,
             results=[to_summary(row) for row in found[submission.id]],
+            facts=card_facts(Card.model_validate(submission.card)),
         )
         for submission in submissions
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import unescape
 
@@ -85,6 +86,16 @@ class TestChooser:
 class TestComparison:
     """``GET /compare`` with two codecs."""
 
+    def test_says_where_the_cards_differ(self, board: TestClient) -> None:
+        """Field by field, in the order of the codec's page; what is the same for all has no row."""
+        page = board.get("/compare?codec=plain&codec=hostile", headers=HTML).text
+        (table,) = re.findall('<h2 id="cards">.*?</table>', page, re.DOTALL)
+        assert '<tr><th scope="row">Family</th><td class="text">one</td><td class="text">two</td></tr>' in table
+        assert table.count("<small>by anonymous</small>") == 2
+        assert "Sampling rate" not in table
+        facts = board.get("/api/v1/compare?codec=plain&codec=hostile").json()["codecs"][1]["facts"]
+        assert {"label": "Family", "text": "two"}.items() <= facts[1].items()
+
     def test_says_everything(self, board: TestClient) -> None:
         """Scores, differences, verdicts, clips, rates, listening, what was left out."""
         page = board.get("/compare?codec=plain&codec=hostile&metric=pesq", headers=HTML)
@@ -99,8 +110,8 @@ class TestComparison:
             "hostile (self-reported by anonymous) against plain (self-reported by anonymous)",
         ):
             assert text in page.text
-        # two cards, two codecs in three categories, three rows and the baseline's column
-        assert page.text.count("self-reported</span><small>by anonymous</small>") == 12
+        # two cards, two codecs in three categories, two columns of their cards, three rows and the baseline's column
+        assert page.text.count("self-reported</span><small>by anonymous</small>") == 14
         (trace,) = board.get("/api/v1/compare/figure?codec=plain&codec=hostile&metric=pesq").json()["data"]
         assert "self-reported by anonymous<br>baseline self-reported by anonymous" in trace["hovertext"][0]
 

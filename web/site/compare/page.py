@@ -24,7 +24,7 @@ from codec_superb.web.site.compare.view import (
     quantity_of,
     standings,
 )
-from codec_superb.web.text import count
+from codec_superb.web.text import MISSING, count
 
 MARKS: Mapping[Verdict, str] = {"better": "▲", "worse": "▼", "unclear": "="}
 WORDS: Mapping[Verdict, str] = {"better": "clearly better", "worse": "clearly worse", "unclear": "no clear difference"}
@@ -115,6 +115,14 @@ def own_results(comparison: Comparison) -> list[tuple[Category, list[tuple[Compa
         for category in CATEGORIES
     ]
     return [(category, members) for category, members in found if members]
+
+
+def differing_facts(comparison: Comparison) -> list[tuple[str, list[str]]]:
+    """Gather what the codecs' cards say differently, by label; without their names, which head the columns."""
+    texts = [{fact.label: fact.text for fact in codec.facts} for codec in comparison.codecs]
+    labels = dict.fromkeys(label for each in texts for label in each if label != "Name")
+    rows = [(label, [each.get(label, MISSING) for each in texts]) for label in labels]
+    return [(label, said) for label, said in rows if len(set(said)) > 1]
 
 
 def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap | None:

@@ -10,6 +10,7 @@ from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import Gap, Verdict, source_label
+from codec_superb.web.site.codec.view import Fact
 
 FEWEST, MOST = 2, 6
 """Codecs of one comparison."""
@@ -31,6 +32,8 @@ class ComparedCodec:
     """Account that sent it, or ``anonymous``."""
     results: Sequence[ResultSummary]
     """Its own, over all of its clips, by category."""
+    facts: Sequence[Fact] = ()
+    """What its card says."""
 
     @property
     def source(self) -> str:
