@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from operator import itemgetter
 
 import numpy as np
 from sqlalchemy import select
@@ -13,10 +15,11 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
 from codec_superb.pipeline.statistics.jackknife import Floats
+from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.server.charts.defaults import default_dataset, entries_of_commonest_state
+from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state
 from codec_superb.server.charts.rows import datasets_with, source_text
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.leaderboard.select import quantity_of
@@ -52,12 +55,16 @@ def metrics(snapshot: Snapshot, state: ChartState) -> DrawnChart:
 def clips(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:
     """Correlate metrics over the clips of one dataset, those of several codecs pooled."""
     dataset = default_dataset(snapshot, state.category, state.dataset)
-    sample = _sample(snapshot, session, dataset, state.category) if dataset else _Sample([], np.zeros((0, 0)), 0, 0, 0)
+    nothing = _Sample([], np.zeros((0, 0)), (), 0, 0)
+    sample = _sample(snapshot, session, dataset, state.category) if dataset else nothing
     drawn = f"the same {sample.clips}" if sample.clips < sample.all_clips else f"all {sample.clips}"
+    if (fewest := min(sample.each, default=sample.clips)) < sample.clips:
+        drawn = f"{fewest} to {max(sample.each)} of {sample.clips}"
     caption = (
         f"{_NAMES[state.method]} between metrics on single clips of {dataset or 'no dataset'}, {state.category}: "
-        f"{drawn} clips through each of {count(sample.codecs, 'codec')}, pooled. At most {CLIPS} clips and {CODECS} "
-        f"codecs are drawn, by a hash with seed {SEED}. {_DIRECTIONS} {source_text('runs')}"
+        f"{drawn} clips through each of {count(len(sample.each), 'codec')}, pooled. At most {CLIPS} clips and {CODECS} "
+        f"codecs are drawn, by a hash with seed {SEED}; senders take turns, and partial results are drawn where there "
+        f"are no complete ones. {_DIRECTIONS} {source_text('runs')}"
     )
     found = correlations(sample.values, state.method)
     return _drawn(replace(state, dataset=dataset), sample.keys, found, caption, "clips")
@@ -71,15 +78,16 @@ class _Sample:
     keys: list[str]
     values: Floats
     """Shape ``(codecs x clips, keys)``."""
-    codecs: int
+    each: tuple[int, ...]
+    """Of each codec the clips that are drawn."""
     clips: int
-    """Clips drawn."""
+    """Those of all codecs together."""
     all_clips: int
 
 
 def _sample(snapshot: Snapshot, session: Session, dataset: str, category: Category) -> _Sample:
     entries = entries_of_commonest_state(snapshot, dataset, category)
-    chosen = sorted(entries, key=lambda entry: _hash(entry.codec))[:CODECS]
+    chosen = _in_turns(complete_first(entries, (category, dataset)))[:CODECS]
     ids = [entry.submission for entry in chosen]
     statement = select(ClipBlock.data).where(ClipBlock.submission_id.in_(ids), ClipBlock.dataset == dataset)
     blocks = [block_columns(data, list(METRICS)) for data in session.scalars(statement)]
@@ -89,7 +97,18 @@ def _sample(snapshot: Snapshot, session: Session, dataset: str, category: Catego
     values = [_values(block, category, drawn, keys) for block in blocks]
     table = np.vstack(values) if values else np.zeros((0, len(keys)))
     present = [place for place in range(len(keys)) if np.isfinite(table[:, place]).any()]
-    return _Sample([keys[place] for place in present], table[:, present], len(blocks), len(drawn), len(known))
+    each = tuple(map(len, values))
+    return _Sample([keys[place] for place in present], table[:, present], each, len(drawn), len(known))
+
+
+def _in_turns(entries: Iterable[BoardEntry]) -> list[BoardEntry]:
+    """Order codecs by hash, such that each sender has one before any has a second: names are the sender's to choose."""
+    turns: Counter[str] = Counter()
+    found: list[tuple[int, BoardEntry]] = []
+    for entry in sorted(entries, key=lambda entry: _hash(entry.codec)):
+        found.append((turns[entry.sender], entry))
+        turns[entry.sender] += 1
+    return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
 def _clips_of(block: Columns, category: Category) -> list[str]:

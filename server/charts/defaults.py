@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import Snapshot
@@ -14,14 +16,20 @@ def default_dataset(snapshot: Snapshot, category: Category, wanted: str) -> str:
     known = snapshot.datasets("runs", category)
     if wanted:
         return checked_choice("dataset", wanted, known)
-    found = [(name, entry.sender) for name in sorted(known) for entry in snapshot.frame(category, name, "runs").entries]
-    return most_sent(found) if found else ""
+    found = [(name, entry) for name in sorted(known) for entry in snapshot.frame(category, name, "runs").entries]
+    whole = [(name, entry) for name, entry in found if entry.figures[category, name].complete]
+    return most_sent([(name, entry.sender) for name, entry in whole or found]) if found else ""
 
 
 def entries_of_commonest_state(snapshot: Snapshot, dataset: str, category: Category) -> list[BoardEntry]:
     """List the submissions on the state of the dataset that most have: others hold other clips under the same name."""
     frame = snapshot.frame(category, dataset, "runs")
-    pairs = zip(frame.entries, frame.figures, strict=True)
-    states = sorted((figures.states, entry.sender) for entry, figures in pairs)
+    place = category, dataset
+    states = sorted((entry.figures[place].states, entry.sender) for entry in complete_first(frame.entries, place))
     usual = most_sent(states) if states else ()
-    return [entry for entry, figures in zip(frame.entries, frame.figures, strict=True) if figures.states == usual]
+    return [entry for entry in frame.entries if entry.figures[place].states == usual]
+
+
+def complete_first(entries: Sequence[BoardEntry], place: tuple[Category, str]) -> Sequence[BoardEntry]:
+    """Return the complete submissions on a dataset; where there is none, the partial ones."""
+    return [entry for entry in entries if entry.figures[place].complete] or entries

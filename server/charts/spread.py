@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count as count_from
 
 import numpy as np
 from sqlalchemy import select
@@ -14,7 +16,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.server.charts.defaults import default_dataset, entries_of_commonest_state
+from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state
 from codec_superb.server.charts.rows import source_text
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.errors import BadRequest
@@ -42,13 +44,16 @@ def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> Dra
     caption = (
         f"{quantity.title} on the single clips of {dataset or 'no dataset'}, {state.category}: the box holds the "
         "middle half with the median, the whiskers go from 5 % to 95 %, the circles are the extremes; right is better."
-        f"{everyone}{'are spread evenly over the bitrates; name others to see them.' if everyone else ''} "
+        f"{everyone}{_HOW if everyone else ''} "
         f"{source_text('runs')}"
     )
     resolved = replace(state, dataset=dataset, metric=quantity.key, codec=tuple(entry.codec for entry in chosen))
     return DrawnChart(
         resolved, f"{quantity.label} from clip to clip", caption, figure, _data(results, summaries, quantity)
     )
+
+
+_HOW = "are spread over the bitrates, senders alike and complete results first; name others to see them."
 
 
 def metric_keys(snapshot: Snapshot, category: Category, dataset: str) -> list[str]:
@@ -69,9 +74,26 @@ def _chosen(entries: Sequence[BoardEntry], state: ChartState, dataset: str) -> l
     by_name = {entry.codec: entry for entry in entries}
     if names:
         return [by_name[checked_choice("codec", name, list(by_name))] for name in names]
-    known = sorted(entries, key=lambda entry: _rate(entry, state.category, dataset))
-    places = np.linspace(0, len(known) - 1, MOST_CODECS).round().astype(int)
-    return [known[place] for place in np.unique(places)] if known else []
+    whole = complete_first(entries, (state.category, dataset))
+    return _spread(sorted(whole, key=lambda entry: _rate(entry, state.category, dataset)))
+
+
+def _spread(known: Sequence[BoardEntry]) -> list[BoardEntry]:
+    """Take the ends and places between them, at even distances where each sender has the same width.
+
+    No sender has more places than are needed to fill them: many codecs of one account would take all.
+    """
+    senders = Counter(entry.sender for entry in known)
+    width = [1 / senders[entry.sender] for entry in known]
+    places = np.cumsum(width) - np.array(width) / 2
+    wanted = min(MOST_CODECS, len(known))
+    most = next(n for n in count_from(0) if sum(min(n, own) for own in senders.values()) >= wanted)
+    chosen: list[int] = []
+    for place in np.roll(np.linspace(places[0], places[-1], wanted), 1) if known else ():  # both ends first
+        taken = Counter(known[one].sender for one in chosen)
+        free = [one for one, entry in enumerate(known) if one not in chosen and taken[entry.sender] < most]
+        chosen.append(min(free, key=lambda one: abs(places[one] - place)))
+    return [known[one] for one in sorted(chosen)]
 
 
 def _rate(entry: BoardEntry, category: Category, dataset: str) -> tuple[float, str]:

@@ -65,6 +65,9 @@ MOST_TWINS = 5
 """Codecs with the same values that are named."""
 MOST_ENTRIES = 2**20
 """Entries of a codebook without a question; the largest of the catalogue has 250,047."""
+BESIDE, BESIDE_A_CLIP = 4.0, 1 << 14
+"""Times the bits of its tokens, and bits of each clip beside them, which a codec of tokens does not send both. Of the
+catalogue Kanade sends the most, 128 numbers of 32 bits a clip: on three seconds nine times what its tokens have."""
 COMPRESSION = 3.5
 """Largest ratio of a lossless codec to 16-bit PCM without a question: music needs 40 to 70 % of it (Hans and Schafer,
 "Lossless Compression of Digital Audio", IEEE Signal Processing Magazine 18(4), 2001), FLAC on ``mini`` 38 to 46 %; what
@@ -183,6 +186,19 @@ def _codebooks(card: Card, _row: Result, _near: Sequence[ComparedResult]) -> War
     entries = max(card.codebook_entries or (0,))
     if entries > MOST_ENTRIES:
         yield "beyond", f"a codebook of {entries:,} entries; codecs have up to 250,047"
+
+
+def _beside_tokens(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of bits that the tokens hardly have a share in: what is sent beside them is on no axis of tokens."""
+    tokens = card.tokens_per_second if row.tokens_per_second is None else row.tokens_per_second
+    if card.codebooks is None or tokens is None or not row.kbps or not row.ok:
+        return
+    bits = math.log2(MOST_ENTRIES) if card.frame_bits is None else card.frame_bits / card.codebooks
+    worth = tokens * bits
+    beside = (1000 * row.kbps - worth) * row.seconds / row.ok
+    if 1000 * row.kbps > BESIDE * worth and beside > BESIDE_A_CLIP:
+        told = f"{kbps_text(row.kbps)} kbps were sent, of which tokens are {significant(worth / 1000)}"
+        yield "beside tokens", f"{told}; codecs send up to 4,096 bits a clip beside them"
 
 
 def _ends(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -331,7 +347,7 @@ def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Wa
 
 _RULES: tuple[tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], bool], ...] = (
     (_weaker_setting, False), (_outlier, False), (_too_good, True), (_too_few_bits, True), (_ends, True),
-    (_codebooks, True), (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True), (_exactness, True),
-    (_lossiness, True), (_compression, True), (_distortion, True),
+    (_codebooks, True), (_beside_tokens, True), (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True),
+    (_exactness, True), (_lossiness, True), (_compression, True), (_distortion, True),
 )  # fmt: skip
 """Each with whether it holds a submission back: the others are remarks, which honest codecs may earn."""

@@ -27,7 +27,7 @@ from codec_superb.server.database.models import (
 )
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.encoders import encoder_doubts
+from codec_superb.server.names.encoders import encoder_doubts, said_of_the_board, told_settings
 from codec_superb.server.names.looks import (
     alike,
     expect_look,
@@ -283,6 +283,15 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if listed is not None and weights != listed.model_dump(mode="json") and not _same_weights(weights, listed):
         source = weights["source"] if weights else "no source"
         yield "weights", f"made with weights of {source}, those of the catalogue are of {listed.source}"
+    # the codec's page shows them as facts of a codec that nobody owns, beside the results of whoever sent it
+    parts = {
+        "version": {submission.card["version"]},
+        "setting": told_settings(submission.card["settings"]),
+        "source of weights": told_settings({k: v for k, v in (weights or {}).items() if v != getattr(listed, k, None)}),
+    }
+    for what, texts in parts.items():
+        for told in said_of_the_board(what, texts):
+            yield "name", told
     standing = None if submission.custom or submission.status in PUBLIC else _standing(session, submission)
     if standing is None or standing.status == "verified" or standing.account_id == submission.account_id:
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
@@ -27,14 +28,10 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
     probes = [probe for dataset in submission.document["datasets"] for probe in dataset.get("probes", ())]
     backends = {probe["backend"] for probe in probes}
     # the codec's page lists them as facts of the model, and /xares names readers by some
-    settings = [item for probe in probes for item in probe.get("settings", {}).items()]
-    told = {f"{name.replace('_', ' ')}: {value}" for name, value in settings}
+    told = {text for probe in probes for text in told_settings(probe.get("settings", {}))}
     for what, texts in (("model", backends), ("setting of a model", told)):
-        for text in sorted(texts):
-            if word := reserved_word(text):
-                yield "encoder", f"the {what} {text!r} says {word!r}, which is the board's to say"
-            elif mark := badge_like(text):
-                yield "encoder", f"the {what} {text!r} has {mark}, which looks like a badge"
+        for word in said_of_the_board(what, texts):
+            yield "encoder", word
     encoders = {encoder_of(backend)[0]: codec_named(backend) for backend in backends}
     # a codec that is called like a model of the program must not have everybody wait who uses the model
     shown = {codec or name for name, codec in encoders.items() if codec or name.partition(":")[0] not in BACKENDS}
@@ -42,6 +39,20 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
     for text in sorted(shown - catalogue.cards().keys()):
         if other := catalogue.look_alike(text):
             yield "encoder", f"has figures of the encoder {text!r}, which looks like {other} of the catalogue"
+
+
+def told_settings(settings: Mapping[str, Any]) -> set[str]:
+    """Return settings as texts, names included."""
+    return {f"{name.replace('_', ' ')}: {value}" for name, value in settings.items()}
+
+
+def said_of_the_board(what: str, texts: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each of the texts with a word or a mark that is the board's."""
+    for text in sorted(texts):
+        if word := reserved_word(text):
+            yield f"the {what} {text!r} says {word!r}, which is the board's to say"
+        elif mark := badge_like(text):
+            yield f"the {what} {text!r} has {mark}, which looks like a badge"
 
 
 def _of_accounts(session: Session, submission: Submission, shown: set[str]) -> Warnings:

@@ -27,10 +27,18 @@ called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
 _FIRST = re.compile(
     # up to the next sign of a number: what all signs look through takes the square of their number
     r"(?:\b(?:rank|place|number|no)(?![^\W\d])|[#№♯])[^\w#№♯]*0*1(?!\w|[.,]\d)|\bfirst[ -]place\b"
-    r"|\b1st(?=\W*$|\W+(?:place|in|of|on|by)\b)",
+    r"|\b1st(?=\W*$|\W+(?:place|in|of|on|by)\b)"
+    r"|\b(?:rank|place|number)[ _-]?(?:one|(?-i:I))(?!\w|[.,]\d)"
+    r"|\btop[ _-]?(?:1|one)(?=\W*$|\W+(?:place|codec|overall|in|on|by)\b)",
     re.IGNORECASE,
 )
-"""Who is first is the board's to say too; ``rank 16``, ``no 1.5`` and ``1st-order`` say something else."""
+"""Who is first is the board's to say too; ``rank 16``, ``no 1.5``, ``1st-order``, ``top-1 of 8`` say something else."""
+_TERMS = re.compile(
+    r"(?<![^\W_])unofficial(?![^\W_])|\bwinners?[ -]takes?[ -]all\b|\b(?:band|energy)-ranked\b"
+    r"|\bLoRA[ -]rank[ -](?:1|one)\b|\brank[ -](?:1|one)(?=[ -](?:lattice|matrix|tensor|update)\b)",
+    re.IGNORECASE,
+)
+"""Terms with the letters of such words, which claim nothing."""
 _WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[A-Z]+|\d+")
 LIMIT = 800
 """Characters of the database's columns; a longer skeleton, of 80 ligatures of whole words, is kept as its SHA-256."""
@@ -63,6 +71,7 @@ def reserved_word(text: str, *, person: bool = False) -> str:
 
     Of the name of a ``person`` or of people :data:`RESERVED` alone.
     """
+    text = _TERMS.sub(" ", text)
     folded = _folded(text)
     said = next((word for word in RESERVED if skeleton(word) in folded), "")
     if said or person:

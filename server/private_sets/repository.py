@@ -61,7 +61,12 @@ def all_rows(session: Session) -> list[PrivateRow]:
     found = _stored(session)
     gaps = _gaps_of_families(found)
     rows = [_row(each, gaps[each.place]) for each in found]
-    return sorted(rows, key=lambda row: (CATEGORIES.index(row.category), -(row.gap.value or -1.0), row.codec))
+    return sorted(rows, key=lambda row: (CATEGORIES.index(row.category), *_largest_first(row.gap.value), row.codec))
+
+
+def _largest_first(gap: float | None) -> tuple[bool, float]:
+    """Sort key of gaps: zero is one, and what has none comes last."""
+    return gap is None, -(gap or 0.0)
 
 
 def rows_of(session: Session, codec: str) -> list[PrivateRow]:

@@ -7,9 +7,11 @@ import io
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.pipeline.stats import ok, sha
@@ -18,7 +20,9 @@ from support.server.compare import rows_of, running_board, store
 from support.server.people import counted_requests
 
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.charts.correlate import CLIPS
+from codec_superb.server.charts.correlate import CLIPS, CODECS, _hash, _in_turns
+from codec_superb.server.charts.defaults import entries_of_commonest_state
+from codec_superb.server.database.models import Account
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.charts.choices import CHARTS
@@ -60,6 +64,16 @@ def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Run the service for all tests that only read."""
     with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
         yield client
+
+
+def send(session: Session, account: str, name: str, clips: int = 12, dataset: str = "mini") -> None:
+    """Store what an account sent; of fewer than 12 clips it is partial."""
+    sender = session.scalars(select(Account).where(Account.name == account)).one_or_none() or Account(name=account)
+    submission = store(session, name, rows_of(crc32(name.encode()), 12, dataset=dataset)[:clips])
+    submission.account, submission.complete = sender, clips == 12
+    for result in submission.results:
+        result.complete = clips == 12
+    session.flush()
 
 
 class TestRate:
@@ -175,6 +189,46 @@ class TestClips:
                 store(session, f"usual_{number}", rows_of(number, 12))
             store(session, "stranger", rows_of(9, 12), hashes={"mini": sha("other")})
         assert {row["n"] for row in table(refreshed(client), "clips", dataset="mini")} == {"8"}
+
+    def test_many_codecs_of_one_sender_take_few_places(self, client: TestClient, database: Database) -> None:
+        """Names with a low hash are anybody's to find: senders take turns, and partial runs have none beside others."""
+        names = sorted((f"mine_{number}" for number in range(200)), key=_hash)[:CODECS]
+        with database.transaction(write=True) as session:
+            for number, name in enumerate(names):
+                send(session, "mallory", name, 3 + 3 * (number % 2))
+        page = refreshed(client).get("/charts?chart=clips", headers=HTML).text
+        assert "1 to 2 of 2 clips through each of 20 codecs" in page
+
+        with database.transaction(write=True) as session:
+            for number in range(22):
+                send(session, f"honest_{number}", f"theirs_{number}")
+        page = refreshed(client).get("/charts?chart=clips", headers=HTML).text
+        assert "all 4 clips through each of 20 codecs" in page
+        assert not self._of_six(client) & set(names)
+        with database.transaction(write=True) as session:
+            for name in names:
+                send(session, "mallory", name)
+        assert len(self._of_six(client) & set(names)) <= 1
+        entries = entries_of_commonest_state(client.app.state.board.current, "mini", "speech")  # type: ignore[attr-defined]
+        assert len(entries) == 42
+        assert len({entry.codec for entry in _in_turns(entries)[:CODECS]} & set(names)) == 1
+        assert {entry.codec for entry in _in_turns(entries)[:24]} > {f"theirs_{number}" for number in range(22)}
+
+    def test_partial_runs_choose_no_dataset(self, client: TestClient, database: Database) -> None:
+        """However many accounts sent some, beside complete ones elsewhere."""
+        with database.transaction(write=True) as session:
+            for number in range(3):
+                send(session, f"new_{number}", f"part_{number}", 3, "other")
+        assert "single clips of other" in refreshed(client).get("/charts?chart=clips", headers=HTML).text
+        with database.transaction(write=True) as session:
+            send(session, "ann", "whole")
+        assert "single clips of mini" in refreshed(client).get("/charts?chart=clips", headers=HTML).text
+
+    @staticmethod
+    def _of_six(client: TestClient) -> set[str]:
+        codecs = {row["codec"] for row in table(refreshed(client), "distribution")}
+        assert len(codecs) == 6
+        return codecs
 
 
 class TestDistribution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy import select
 from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
@@ -9,7 +10,7 @@ from support.server.verified import ROWS, keep_clips
 from support.server.warned import EXACT, SPEECH, publish, warned
 
 from codec_superb.pipeline.conditions.record import parse_condition
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.plausibility import warnings_for
 
@@ -41,6 +42,40 @@ def test_a_louder_sound_is_no_damage(database: Database) -> None:
     for other, condition, kinds in (("quiet", LEVEL, []), ("lost", loss, ["condition"])):
         publish(database, other, 12.0, 0.63, owner="ann", condition=condition)
         assert [each["kind"] for each in warned(database, other, score=0.60, owner="ann")] == kinds
+
+
+@ON_SQLITE
+def test_another_account_alone_holds_nobody(database: Database) -> None:
+    """A low clean result of one account has no honest result under a condition of others wait, nor the reverse.
+
+    Verified ones and the account's own do, and where none is verified what most senders have.
+    """
+    loss = parse_condition("loss:5")
+
+    def held(codec: str, score: float, owner: str = "fay") -> list[bool]:
+        found = warned(database, codec, score=score, owner=owner, condition=loss)
+        return [each["holds"] for each in found if each["kind"] == "condition"]
+
+    def free(codec: str, score: float, owner: str, status: str = "self-reported") -> None:
+        publish(database, codec, 12.0, score, owner=owner, status=status)
+        with database.transaction(write=True) as session:  # as a name of the catalogue
+            session.scalars(select(Codec).where(Codec.name == codec)).one().owner = None
+
+    free("gsm_13k", 0.40, "mallory")
+    assert held("gsm_13k", 0.60) == [False]
+    free("gsm_13k", 0.62, "fay")
+    free("gsm_13k", 0.40, "mallory")
+    assert held("gsm_13k", 0.60) == [False]  # beside the account's own, which is better
+    assert held("gsm_13k", 0.66) == [True]  # which the account's own is not
+    free("gsm_13k", 0.62, "eve")
+    assert held("gsm_13k", 0.66, "mallory") == [True]
+    assert held("gsm_13k", 0.60, "dan") == [False]
+    assert held("gsm_13k", 0.66, "dan") == [True]  # better than most have
+    free("gsm_13k", 0.30, "second")
+    free("gsm_13k", 0.30, "third")
+    free("gsm_13k", 0.62, "ann", "verified")
+    assert held("gsm_13k", 0.60, "dan") == [False]  # whatever most have, beside a verified one
+    assert held("gsm_13k", 0.66, "dan") == [True]
 
 
 @ON_SQLITE

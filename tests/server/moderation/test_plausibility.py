@@ -264,6 +264,27 @@ class TestTheResultsAlone:
         assert [(warning["kind"], warning["holds"]) for warning in warned(database, card=card)] == told
 
     @pytest.mark.parametrize(
+        ("kbps", "tokens", "size", "held"),
+        [
+            (1.535, 12.5, 12_800, False),  # Kanade, 4,096 bits a clip
+            (0.17, 12.5, 12_800, False),
+            (72.0, 2.0, 1024, True),
+            (72.0, 2.0, None, True),
+            (72.0, None, None, True),  # the frame rate of the card is shown
+            (24.0, 2400.0, 1024, False),
+        ],
+    )
+    def test_bits_beside_tokens(
+        self, database: Database, kbps: float, tokens: float | None, size: int | None, *, held: bool
+    ) -> None:
+        """What sends nearly all of its bits beside its tokens would be first over tokens a second; a voice may be."""
+        card = {"codebooks": 1, "codebook_size": size, "frame_rate": tokens or 2.0, "bitrate_note": "a voice too"}
+        card["nominal_kbps"] = None if size is None or tokens is None else tokens * log2(size) / 1000
+        made = {"kbps": kbps, "tokens_per_second": tokens, "ok": 20, "clips": 20, "seconds": 60.0}
+        found = [each for each in warned(database, card=card, result=made) if each["kind"] == "beside tokens"]
+        assert [each["holds"] for each in found] == [True] * held
+
+    @pytest.mark.parametrize(
         ("kind", "distance", "expected"),
         [("lossless", 0.5, "not lossless"), ("classical", 0.0, "exact"), ("neural", 1e-9, "exact")],
     )

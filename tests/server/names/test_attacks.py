@@ -10,11 +10,13 @@ from sqlalchemy import select
 from support.pipeline.stats import draw_rows, failed
 from support.server.ingest import CLIPS, UPLOADS, Service, categories, make_file
 
+from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Codec, Family, Submission, VerificationJob
 from codec_superb.server.errors import Conflict
 from codec_superb.server.moderation.service import decide, transfer
 from codec_superb.server.names import catalogue
+from codec_superb.server.names.encoders import said_of_the_board, told_settings
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of
 from codec_superb.server.verification.jobs import enqueue_unverified
@@ -190,6 +192,23 @@ class TestCatalogue:
         (problem,) = service.problems(packed("opus_16k", **listed("opus_16k") | {"settings": settings}))
         assert problem["path"] == "submission.json: codec.settings"
 
+    def test_words_of_the_board(self, service: Service, packed: Any) -> None:
+        """What each run fills in waits with a word or a mark of the board: nobody's codec shows it as a fact."""
+        fields = listed("opus_16k")
+        for number, (version, added) in enumerate((
+            ("libopus 1.5 (officially verified)", {}), ("libopus ✓", {}),
+            ("libopus 1.5", {"award": "first place"}), ("libopus 1.5", {"verified_by": "the maintainers"}),
+        )):  # fmt: skip
+            said = fields | {"version": version, "settings": fields["settings"] | added}
+            data = packed("opus_16k", seed=number, **said)
+            answer = service.send(data, account=f"sender{number}").json()
+            assert (answer["status"], [each["kind"] for each in answer["warnings"]]) == ("held", ["name"]), version
+        weights = {"source": "run again by the maintainers"}
+        answer = service.send(packed("opus_16k", seed=8, **fields | {"weights": weights}), account="another").json()
+        assert (answer["status"], [each["kind"] for each in answer["warnings"]]) == ("held", ["name"])
+        plain = packed("opus_16k", seed=9, **fields | {"settings": fields["settings"] | {"precision": "float16"}})
+        assert service.send(plain, account="honest").json()["status"] == "self-reported"
+
     def test_it_stays_nobodys(self, service: Service, packed: Any) -> None:
         """Whoever sends it first owns nothing, another's results do not replace it unasked, nor any a verified one."""
         fields = listed("opus_16k") | {"version": "another libopus"}
@@ -257,6 +276,9 @@ class TestCatalogue:
         """The card of each codec of the catalogue is the catalogue's, read from a file as well."""
         for card in catalogue.cards().values():
             assert list(catalogue.differences(Card.model_validate_json(card.model_dump_json()))) == [], card.name
+            here = registry.card(card.name)  # with the version that is installed, where one is
+            texts = {card.version, here.version, *told_settings(card.settings), *told_settings(here.settings)}
+            assert list(said_of_the_board("text", texts)) == [], card.name
 
 
 class TestSentAgain:

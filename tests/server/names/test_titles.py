@@ -85,7 +85,9 @@ def test_words_of_the_board_are_words() -> None:
     """What only holds the letters of one is an honest name, and people are called as they are."""
     honest = (
         "LoRA rank 16", "rank 1.5", "no. 12", "first stage", "top-1 of 8", "Low-rank editing", "unranked trials",
-        "1st-order noise shaping", "Swinnerton codec",
+        "1st-order noise shaping", "Swinnerton codec", "Rank-1 lattice VQ 6 kbps", "LoRA rank 1 decoder",
+        "EnCodec unofficial", "encodec_unofficial", "Winner-takes-all VQ", "Band-ranked VQ 3 kbps", "rank II",
+        "top-1 gating", "number onefold", "Topology one",
     )  # fmt: skip
     claims = (
         f"{'long ' * 300}verified",
@@ -102,6 +104,17 @@ def test_words_of_the_board_are_words() -> None:
         "Champions",
         "1st",
         "1st in speech",
+        "rank-one",
+        "Rank One codec",
+        "rank I",
+        "Top 1",
+        "Top-1 codec",
+        "top one in speech",
+        "Number one codec",
+        "unofficial winner",
+        "offi unofficial cial",
+        "rank unofficial 1",
+        "LoRA rank 1, rank 1",
     )
     assert [text for text in honest if reserved_word(text)] == []
     assert reserved_word("#" * 200_000) == ""  # at once: a file may have a megabyte of settings

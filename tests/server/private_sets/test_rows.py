@@ -42,6 +42,14 @@ def test_a_fitted_codec_stands_out_beside_other_families(client: TestClient, app
     assert client.get("/api/v1/codecs/nobody/private").status_code == 404
 
 
+def test_the_largest_gap_is_first(database: Database) -> None:
+    """No difference at all is larger than a better private score, and what has no gap comes last."""
+    gaps = {"below_1": -0.02, "none_1": None, "above_1": 0.01, "same_1": 0.0}
+    with database.transaction(write=True) as session:
+        add_gaps(session, add_private_set(session), gaps)
+        assert [row.codec for row in all_rows(session)] == ["above_1", "same_1", "below_1", "none_1"]
+
+
 def test_without_five_other_families_nothing_stands_out(database: Database) -> None:
     """Nobody knows then what is typical."""
     with database.transaction(write=True) as session:
