@@ -33,6 +33,9 @@ class BackendEntry:
     codec of the catalogue; '' where the user names a model."""
     paper: str = ""
     """Publication to cite, as on the card of a codec; '' where the model decides, or none is known."""
+    variants: tuple[str, ...] = ()
+    """Names behind the colon that are neither a path nor a repository; the first is that of the usual model where
+    results name it."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -109,6 +112,7 @@ _ROWS = (
         "pocketsphinx", ("asr",), f"{_ROOT}.asr.pocketsphinx_asr:PocketSphinx", "probes",
         "a second opinion without a neural network, US English",
         packages=("pocketsphinx", "whisper_normalizer"), model=NO_FILE,
+        variants=("en-us",),
     ),
     BackendEntry(
         "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment",
@@ -128,16 +132,19 @@ _ROWS = (
         "speechbrain", ("asv", "sim", "vectors"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
         "ECAPA-TDNN trained on VoxCeleb, the paper's",
         packages=("speechbrain", "torch"), paper=_ECAPA,
+        variants=("ecapa-voxceleb",),
     ),
     BackendEntry(
         "wavlm-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
         "WavLM with an x-vector head; not UltraEval-Audio's",
         packages=_TORCH, paper=_WAVLM,
+        variants=("wavlm-base-plus-sv",),
     ),
     BackendEntry(
         "wavlm-large-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
         "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
         packages=_TORCH, model=OWN_FILE, paper=_WAVLM,
+        variants=("wavlm_large_finetune",),
     ),
     BackendEntry(
         "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",
@@ -241,7 +248,7 @@ _ROWS = (
     ),
     BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
-        packages=_TORCH, paper=_AST,
+        packages=_TORCH, paper=_AST, variants=("ast-finetuned-audioset-10-10-0.4593",),
     ),
     BackendEntry(
         "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts",
@@ -260,10 +267,12 @@ _ROWS = (
     BackendEntry(
         "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, a local file",
         packages=_TORCH, model=OWN_FILE, paper=_UTMOS,
+        variants=("utmos22_strong",),
     ),
     BackendEntry(
         "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode",
         packages=("visqol",), model=NO_FILE, paper=_VISQOL,
+        variants=("exponential", "lattice"),
     ),
     BackendEntry(
         "minilm", ("text",), f"{_ROOT}.text.minilm:MiniLm", "probes",

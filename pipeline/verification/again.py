@@ -77,6 +77,11 @@ class Made:
     left_out: list[str] = field(default_factory=list)
     """What cannot be compared, with the reason."""
 
+    @property
+    def card(self) -> Card:
+        """Return the card of the codec that ran here."""
+        return next(iter(self.folders.values())).info().card
+
 
 def run_again(
     submission: Submission, drawn: Mapping[str, Collection[str]], how: Rerun, pool: Executor, progress: Progress
@@ -202,7 +207,7 @@ def _probe(
         elif row.pairs and not whole:
             why = "its numbers need all clips of the dataset (--all)"
         else:
-            why = _probed(run, info.probe, info.backend, how, pool, progress)
+            why = _probed(run, info.probe, _spec_of(info.backend), how, pool, progress)
         made_here = run.info().probes.get(info.probe)
         if not why and made_here is not None:
             if (made_here.model_sha256, made_here.settings) != (info.model_sha256, info.settings):
@@ -221,7 +226,14 @@ def is_plain_backend(spec: str) -> bool:
     usual = {row.backend for row in PROBES.values() if not row.origin}
     usual |= {backend for chosen in PROTOCOLS.values() for backend in chosen.values()}
     known = {part for backend in usual for part in backend.split("+")} | (BACKENDS.keys() - _SOMEBODYS)
+    known |= {f"{row.name}:{variant}" for row in BACKENDS.values() for variant in row.variants}
     return all(part in known for part in spec.split("+"))
+
+
+def _spec_of(backend: str) -> str:
+    """Return how a plain backend is named to run it: its usual model by its name alone."""
+    usual = {f"{row.name}:{row.variants[0]}": row.name for row in BACKENDS.values() if row.variants}
+    return "+".join(usual.get(part, part) for part in backend.split("+"))
 
 
 def _probed(run: RunFolder, key: str, backend: str, how: Rerun, pool: Executor, progress: Progress) -> str:

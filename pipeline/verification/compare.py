@@ -23,21 +23,22 @@ Change = tuple[float, float, float]
 """A number submitted, found, and the scale that a difference is a share of."""
 
 # The 75 clips of `mini`, the input of the encoder changed by half an LSB of 24 bits: opus_12k, opus_64k, aac_64k and
-# mp3_64k give the same samples; of codec2_700 16 clips change, of lyra_3.2k 67, by up to PESQ 0.28, STOI 0.008, F0
-# correlation 0.68, SDR 0.21 dB, mel distance 1.1 %, in the mean by 0.001, 0.0002, 0.024, 0.011 dB, 0.04 %; bits by 0.
-# The spread is a third of the largest of these or more.
+# mp3_64k give the same samples; of codec2_700 7 to 16 clips change, of codec2_1200 16 to 23, of lyra_3.2k 58 to 67, by
+# up to PESQ 0.28, STOI 0.015, ESTOI 0.012, F0 correlation 0.68, SDR 0.5 dB, mel distance 1.2 %; bits by 0. The spread
+# is above the largest root mean square of drawn clips, all or of a category, fewer than ten as ten: PESQ 0.08, STOI
+# 0.006, ESTOI 0.008, F0 correlation 0.25, SDR 0.21 dB, mel distance 0.41 %.
 OTHER_SOUND: Mapping[str, Tolerance] = {
     "bits": Tolerance(clip=0.05, mean=0.005, spread=0.002),
     "stft": Tolerance(clip=0.10, mean=0.01, spread=0.005),
     "mel": Tolerance(clip=0.10, mean=0.01, spread=0.005),
     "pesq": Tolerance(clip=0.15, mean=0.01, spread=0.02),
     "pesq_c2": Tolerance(clip=0.15, mean=0.01, spread=0.02),
-    "stoi": Tolerance(clip=0.03, mean=0.005, spread=0.003),
-    "estoi": Tolerance(clip=0.04, mean=0.005, spread=0.004),
-    "f0corr": Tolerance(clip=1.0, mean=0.02, spread=0.25),
-    "f0corr_praat": Tolerance(clip=1.0, mean=0.02, spread=0.25),
-    "sdr": Tolerance(clip=0.10, mean=0.01, spread=0.005),
-    "si_sdr": Tolerance(clip=0.10, mean=0.01, spread=0.005),
+    "stoi": Tolerance(clip=0.03, mean=0.005, spread=0.008),
+    "estoi": Tolerance(clip=0.04, mean=0.005, spread=0.01),
+    "f0corr": Tolerance(clip=1.0, mean=0.02, spread=0.3),
+    "f0corr_praat": Tolerance(clip=1.0, mean=0.02, spread=0.3),
+    "sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
+    "si_sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
     "metric": Tolerance(clip=0.15, mean=0.01, spread=0.02),
     "probe": Tolerance(clip=0.25, mean=0.02, spread=0.05),
 }
@@ -94,6 +95,7 @@ def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
 
     The mean may be off by its tolerance and :data:`ERRORS` standard errors of honest runs, and the differences may
     spread no further than theirs: both are :data:`OTHER_SOUND`'s, as those of the file are the submitter's to choose.
+    Fewer than :data:`FEWEST` count as so many: a forger would else raise nine by all that a single one may move.
     """
     by_quantity: dict[str, list[Change]] = {}
     for entry in compared:
@@ -101,23 +103,28 @@ def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
             by_quantity.setdefault(quantity, []).append(change)
     found = []
     for quantity, changes in sorted(by_quantity.items()):
-        if len(changes) < LEAST_FOR_MEANS:
-            continue
         limits = _other_sound(quantity)
+        number = max(len(changes), FEWEST)
+        answers = len(changes) < FEWEST and limits is OTHER_SOUND["probe"]
+        if answers and sum(one != other for one, other, _ in changes) <= 1:
+            continue  # a single answer of a model, right or wrong, may tip over
         submitted, here, scale = (fmean(column) for column in zip(*changes, strict=True))
-        allowed = (limits.mean + ERRORS * limits.spread / sqrt(len(changes))) * scale
+        allowed = (limits.mean + ERRORS * limits.spread / sqrt(number)) * scale * number / len(changes)
         if abs(here - submitted) > allowed:
             found.append(Difference(quantity=quantity, submitted=submitted, found=here, allowed=allowed))
             continue
-        spread = sqrt(fmean((other - one) ** 2 for one, other, _ in changes))
+        if answers:
+            continue
+        spread = sqrt(sum((other - one) ** 2 for one, other, _ in changes) / number)
         if spread > limits.spread * scale:
             name = f"{quantity}, spread of the differences"
             found.append(Difference(quantity=name, submitted=spread, found=0.0, allowed=limits.spread * scale))
     return tuple(found)
 
 
-LEAST_FOR_MEANS = 10
-"""Clips of other sound below which means are not compared."""
+FEWEST = 10
+"""Clips as which fewer of other sound count, the rest unchanged: one may move by sqrt(10) spreads, which is above the
+largest honest change, and then no other may. What a forger gains on nine is less than on ten."""
 ERRORS = 2
 """Standard errors of the stated spread by which a mean may be off."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.provenance import stamp
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
@@ -19,13 +20,14 @@ from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_samples
-from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, Change, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import (
     DIFFERENCES,
     ClipVerdict,
     DatasetVerdict,
+    Difference,
     Machine,
     Statement,
     beside_rows,
@@ -114,12 +116,21 @@ def check_of_file(statement: Statement, file: Path) -> None:
             f"{file.name}: expected {statement.codec} with the rows {statement.rows_sha256[:16]}…, of which the "
             f"attestation is, got {of.codec.name} with {of.clips_sha256[:16]}…"
         )
+    if of.condition != statement.condition:
+        raise AttestationError(
+            f"{file.name}: expected a run under {_told(statement.condition)}, of which the attestation is, got one "
+            f"under {_told(of.condition)}"
+        )
     same = hashlib.sha256(file.read_bytes()).hexdigest() == statement.file_sha256
     if not same and beside_rows(of.model_dump(mode="json")) != statement.beside_sha256:
         raise AttestationError(
             f"{file.name}: expected the pairs, frames and listening samples of which the attestation is, got others"
         )
     check_drawn(statement, {of.name: of.manifest_hash for of in opened.submission.datasets}, opened.rows)
+
+
+def _told(condition: Condition | None) -> str:
+    return "no condition" if condition is None else f"{condition.label}, version {condition.version}"
 
 
 def _statement(
@@ -133,7 +144,7 @@ def _statement(
     differs = any(of.verdict == "differs" for of in clips) or any(of.differences for of in datasets)
     if not differs:
         sounding = {(row.dataset, row.clip) for row in opened.rows if row.resynthesis_sha256 is not None}
-        _refuse_untold(submission.codec, [of for of in clips if (of.dataset, of.clip) in sounding])
+        _refuse_untold(made.card, [of for of in clips if (of.dataset, of.clip) in sounding])
     if failures and not differs:  # what differs elsewhere counts, whatever failed
         raise failures[0]
     probes = sorted(set().union(*made.probes.values()))
@@ -157,7 +168,7 @@ def _compare(
     failures: list[FailedHere],
 ) -> list[Compared]:
     """Compare the drawn clips of a dataset; those that fail here alone go to ``failures``."""
-    exact = is_exact(opened.submission.codec, dataset.provenance, made.stamps[dataset.name])
+    exact = is_exact(made.card, dataset.provenance, made.stamps[dataset.name])
     chosen = set(drawn)
     rows = (row for row in opened.rows if row.dataset == dataset.name and row.clip in chosen)
     compared = []
@@ -172,7 +183,10 @@ def _compare(
 
 
 def is_deterministic(card: Card) -> bool:
-    """Whether a codec gives the same sound to the last bit wherever its libraries are the same."""
+    """Whether a codec gives the same sound to the last bit wherever its libraries are the same.
+
+    ``card`` is the one here: what a file says of the codec's library is not compared.
+    """
     return card.family in SAME_EVERYWHERE and card.kind in ("classical", "lossless") and card.system is None
 
 
@@ -211,14 +225,31 @@ def _dataset(
     pairs = compare_pairs(there, here, same=all(of.verdict.same_sound for of in compared))
     samples = [sample for sample in opened.submission.samples if sample.dataset == name]
     differences = (
-        *drifts([*(of.changes for of in compared), *pairs.changes]), *pairs.differences,
+        *_drifts(compared, _of(opened.rows, name), pairs.changes), *pairs.differences,
         *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run,
-                         rounds=not is_deterministic(opened.submission.codec)),
+                         rounds=not is_deterministic(made.card)),
     )  # fmt: skip
     return DatasetVerdict(
         name=name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=differences[:DIFFERENCES],
         clips=sum(row.dataset == name for row in opened.rows),
     )  # fmt: skip
+
+
+def _drifts(
+    compared: Sequence[Compared], rows: Mapping[str, ClipRow], pairs: Sequence[Mapping[str, Change]]
+) -> list[Difference]:
+    """Compare the means over all clips, and over those of each category, each of which has a score of its own."""
+    found = list(drifts([*(of.changes for of in compared), *pairs]))
+    whole = {of.quantity for of in found}
+    by_category: dict[str, list[Mapping[str, Change]]] = {}
+    for of in compared:
+        by_category.setdefault(rows[of.verdict.clip].category, []).append(of.changes)
+    for category, changes in sorted(by_category.items()):
+        found += [
+            of.model_copy(update={"quantity": f"{of.quantity}, {category}"})
+            for of in drifts(changes) if of.quantity not in whole
+        ]  # fmt: skip
+    return found
 
 
 def _of(rows: Iterable[ClipRow], dataset: str) -> dict[str, ClipRow]:

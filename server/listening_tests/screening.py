@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
+from fractions import Fraction
 
 from codec_superb.server.listening_tests.definition import GOLD, MID_ANCHOR, REFERENCE, TestSettings
 from codec_superb.server.listening_tests.plan import TRAINING, Trial
@@ -54,7 +55,7 @@ def _reason(settings: TestSettings, listener: Answered, questions: Sequence[Tria
         return "answered a recorded question wrongly"
     gold = [trial for trial in questions if trial.role == "gold"]
     missed = sum(trial.role == "gold" for trial in wrong)
-    if missed > settings.gold_share * len(gold):
+    if _more(missed, settings.gold_share, gold):
         return f"answered more than {settings.gold_share:.0%} of the gold questions wrongly"
     return ""
 
@@ -72,12 +73,17 @@ def _mushra(settings: TestSettings, listener: Answered, excused: frozenset[str])
     items = counted(listener.ratings, ())
     limit, share = settings.reference_below, settings.reference_share
     low = sum(of[REFERENCE] < limit for of in items.values())
-    if low > share * len(items):
+    if _more(low, share, items):
         return f"rated the hidden reference below {limit:g} on more than {share:.0%} of the items"
     high = sum(of.get(MID_ANCHOR, 0) > limit for clip, of in items.items() if clip not in excused)
-    if high > share * len(items):
+    if _more(high, share, items):
         return f"rated the mid anchor above {limit:g} on more than {share:.0%} of the items"
     return ""
+
+
+def _more(number: int, share: float, of: Sized) -> bool:
+    """Whether a number is more than a share that is written as a decimal: 0.35 of 180 is 63, in binary less."""
+    return number > Fraction(str(share)) * len(of)
 
 
 def _excused(settings: TestSettings, listeners: Sequence[Answered]) -> frozenset[str]:

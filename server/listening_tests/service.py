@@ -149,16 +149,35 @@ def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> s
     for a test that is not open, or that as many have finished, and pass the screening, as it needs.
     """
     _hold_open(session, test)
-    settings = settings_of(test)
-    _, finished = repository.counts(session, test.id)
-    if finished >= settings.participants and _counted(session, test.id, settings) >= settings.participants:
+    if is_full(session, test):
         raise Conflict("this test has all the listeners that it needs: thank you for coming")
     # who has listened least lately makes room: a flood of beginnings shuts nobody out
     repository.forget_idle(session, test.id, beyond=BEGINNERS - 1)
-    said = {name: fields[name] for name in settings.ask if fields.get(name) in QUESTIONS[name][1]}
+    said = {name: fields[name] for name in settings_of(test).ask if fields.get(name) in QUESTIONS[name][1]}
     token = secrets.token_urlsafe(24)
     session.add(Participant(test_id=test.id, token_sha256=hashed(token), seed=draw_seed(), finished=None, answers=said))
     return token
+
+
+def is_full(session: Session, test: ListeningTest) -> bool:
+    """Whether as many have finished, and pass the screening, as a test needs.
+
+    All ratings are looked at once for each number of people that have finished: who has can change no answer, and is
+    not removed while the test is open. Called before a write transaction, it leaves nothing to look at in one.
+    """
+    settings = settings_of(test)
+    _, finished = repository.counts(session, test.id)
+    if finished < settings.participants:
+        return False
+    known, counted = _COUNTED.get(test.id, (-1, 0))
+    if known != finished:
+        counted = _counted(session, test.id, settings)
+        _COUNTED[test.id] = finished, counted
+    return counted >= settings.participants
+
+
+_COUNTED: Final[dict[str, tuple[int, int]]] = {}
+"""By test: how many have finished, and how many of them pass the screening."""
 
 
 def _counted(session: Session, test: str, settings: TestSettings) -> int:

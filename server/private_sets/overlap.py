@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -28,11 +29,13 @@ def refuse_overlap(session: Session, sounds: Mapping[Category, Sequence[str]]) -
     dataset's and fewer than :data:`FEWEST` that the other has not, on either side; the same clips again tell nothing.
     """
     for earlier in session.scalars(select(PrivateDataset).order_by(PrivateDataset.id)):
-        for category, hashes in sounds.items():
-            new, old = set(keyed(earlier.salt, hashes)), set(earlier.sounds.get(category, ()))
+        # a clip's values are the same under another category
+        for (category, hashes), (theirs, kept) in product(sounds.items(), earlier.sounds.items()):
+            new, old = set(keyed(earlier.salt, hashes)), set(kept)
             if new & old and new != old and min(len(new - old), len(old - new)) < FEWEST:
                 raise BadRequest(
-                    f"expected none of the {category} clips of {earlier.name}, all of them, or {FEWEST} or more that "
-                    f"differ on either side; got {len(new & old)} of its clips, {len(new - old)} that it has not and "
-                    f"{len(old - new)} of its own left out: the scores of two such sets would tell that of a few clips"
+                    f"expected for {category} none of the {theirs} clips of {earlier.name}, all of them, or {FEWEST} "
+                    f"or more that differ on either side; got {len(new & old)} of its clips, {len(new - old)} that it "
+                    f"has not and {len(old - new)} of its own left out: the scores of two such sets would tell that of "
+                    "a few clips"
                 )

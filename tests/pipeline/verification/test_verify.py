@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pipeline.stats import row
 from support.pipeline.submissions import reseal
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
 
+from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.table import PROBES
-from codec_superb.base_codec.card import Isolation, Weights
+from codec_superb.base_codec.card import Isolation, SystemNeed, Weights
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, PairRow, counts_row
-from codec_superb.pipeline.verification.again import CannotRun, Rerun, is_plain_backend
+from codec_superb.pipeline.verification.again import CannotRun, Rerun, _spec_of, is_plain_backend
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs
-from codec_superb.pipeline.verification.compare import drifts
+from codec_superb.pipeline.verification.compare import Compared, drifts
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
-from codec_superb.pipeline.verification.statement import Statement
-from codec_superb.pipeline.verification.verify import Asked, check_of_file, verify
+from codec_superb.pipeline.verification.statement import ClipVerdict, Statement
+from codec_superb.pipeline.verification.verify import Asked, _drifts, check_of_file, verify
 from codec_superb.pipeline.workers.executor import Executor
 
 CLIPS = 40
@@ -91,6 +95,14 @@ def _cheaper(row: ClipRow) -> ClipRow:
     return row.model_copy(update={"bits": (row.bits or 0) * 9 // 10})
 
 
+def _lagging(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"lag_samples": (row.lag_samples or 0) + 1})
+
+
+def _clipped(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"clipped_samples": (row.clipped_samples or 0) + 1})
+
+
 def _left_out(row: ClipRow) -> ClipRow:
     undefined = row.metrics["stoi"].model_copy(update={"status": "undefined", "value": None, "reason": "no speech"})
     return row.model_copy(update={"metrics": row.metrics | {"stoi": undefined}})
@@ -103,7 +115,7 @@ def _other_sound(row: ClipRow) -> ClipRow:
 @pytest.mark.parametrize(
     ("change", "quantity"),
     [(_longer, "samples"), (_cheaper, "bits"), (_left_out, "stoi"), (_other_sound, "resynthesis_sha256"),
-     (raised("mel", -0.01), "mel")],
+     (raised("mel", -0.01), "mel"), (_lagging, "lag_samples"), (_clipped, "clipped_samples")],
 )  # fmt: skip
 def test_what_is_forged_is_named(
     run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, change: Change, quantity: str
@@ -135,6 +147,47 @@ def _claimed(run: RunFolder, place: Path, circumstances: dict[str, Any]) -> Path
     first, *others = run.rows()
     copy.write_rows([first, *map(_other_sound, others)], list(info.metrics))
     return packed(copy, place / "claimed.zip")
+
+
+def test_a_library_of_the_system_buys_nothing(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """Whether a codec rounds is read from the card here: a file's own word on its library is compared with nothing."""
+    info = run.info()
+    system = SystemNeed(kind="library", name="opus", packages={"Debian": "libopus0"})
+    copy = RunFolder(tmp_path / "voices")
+    copy.write_info(info.model_copy(update={"card": info.card.model_copy(update={"system": system})}))
+    first, *others = run.rows()
+    copy.write_rows([_other_sound(first), *others], list(info.metrics))
+    (line,) = outcome(packed(copy, tmp_path / "system.zip"), again, pool).differing()
+    assert line.startswith(f"voices, {first.clip}: resynthesis_sha256: ")
+
+
+def test_an_attestation_is_of_its_condition_alone(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """The same rows under another condition are another result: the board refuses such a one, and so do we offline."""
+    file = packed(run, tmp_path / "out.zip")
+    statement = outcome(file, again, pool)
+    check_of_file(statement, file)
+    lossy = statement.model_copy(update={"condition": parse_condition("loss:10")})
+    with pytest.raises(AttestationError, match=r"under loss:10, version 1, of .*, got one under no condition"):
+        check_of_file(lossy, file)
+
+
+def test_a_category_has_means_of_its_own() -> None:
+    """A gain in one category is told there, where the mean over all clips hides it; what all tell is told once."""
+
+    def drifting(by: float, categories: Sequence[Category]) -> list[str]:
+        rows = {f"c{at}": row(f"c{at}", category=categories[at % len(categories)]) for at in range(60)}
+        compared = [
+            Compared(
+                ClipVerdict(dataset="mini", clip=clip, verdict="agrees", same_sound=False),
+                {"mel": (5.0, 5.0 + (by if of.category == "speech" else 0.0), 5.0)},
+            )
+            for clip, of in rows.items()
+        ]
+        return [of.quantity for of in _drifts(compared, rows, [])]
+
+    assert drifting(0.04, ("speech", "music", "audio")) == ["mel, spread of the differences, speech"]
+    assert drifting(0.02, ("speech", "music", "audio")) == []
+    assert drifting(0.2, ("speech",)) == ["mel"]
 
 
 def test_another_codec_under_the_name_cannot_be_run(
@@ -177,9 +230,19 @@ def test_a_file_names_no_code_to_run() -> None:
     """Models of the catalogue by their names, chains of two among them; no path, no repository, no file of Python."""
     assert all(is_plain_backend(row.backend) for row in PROBES.values() if not row.origin)
     assert is_plain_backend("faster-whisper:tiny.en+minilm")
+    for named in (  # as results name usual models
+        "pocketsphinx:en-us", "visqol:exponential", "visqol:lattice", "ast:ast-finetuned-audioset-10-10-0.4593",
+        "utmos:utmos22_strong", "speechbrain:ecapa-voxceleb", "wavlm-sv:wavlm-base-plus-sv",
+    ):  # fmt: skip
+        assert is_plain_backend(named), named
+    assert is_plain_backend(open_backend("pocketsphinx").prepare().name)
+    # a variant of UTMOS is a path: the usual model runs by the name of the backend alone
+    assert _spec_of("utmos:utmos22_strong+minilm") == "utmos+minilm"
+    assert _spec_of("visqol:lattice") == "visqol:lattice"
     for strange in (
         "mine.py:ROW", "./mine.py:ROW", "transformers-asr:/tmp/model", "transformers-asr:owner/repository", "",
         "nobody",
+        "pocketsphinx:local:mine", "utmos:./utmos22_strong", "visqol:../x",
         "faster-whisper:../x", "faster-whisper:tiny.en+mine.py:ROW", "command", "command:rm", "endpoint:host",
     ):  # fmt: skip
         assert not is_plain_backend(strange), strange

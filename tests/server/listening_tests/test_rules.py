@@ -75,6 +75,16 @@ def test_mushra_screens_by_the_standard(condition: str, value: float, items: int
     assert found.conditions[0].n_before == 100
 
 
+@pytest.mark.parametrize(("share", "clips", "items"), [(0.35, 180, 63), (0.29, 100, 29)])
+def test_a_share_of_the_items_is_exact(share: float, clips: int, items: int) -> None:
+    """As many as the share are not more than it, whose product in binary is a little less."""
+    made = settings("mushra", clips, reference_share=share)
+    others = [Answered(number, finished=True, ratings=rated(made, {}).ratings) for number in range(2, 6)]
+    for low, left in ((items, False), (items + 1, True)):
+        listener = rated(made, {clip: {REFERENCE: 10.0} for clip in made.found[:low]})
+        assert (1 in analyse(made, [listener, *others]).left_out) is left
+
+
 def test_items_that_the_anchor_hardly_degrades_are_held_against_nobody() -> None:
     """BS.1534-3: where more than a quarter of the listeners rate it above 90 the item is to blame."""
     made = settings("mushra")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from httpx2 import Response
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, fair, hear, question, take
@@ -23,6 +24,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict
 from codec_superb.server.listening_tests import repository, service
 from codec_superb.server.listening_tests.definition import Definition
+from codec_superb.server.listening_tests.screening import Answered
 from codec_superb.server.listening_tests.service import advance, answer, bind, found, progress, start
 
 
@@ -184,6 +186,39 @@ def test_a_test_that_is_not_open_refuses_politely(client: TestClient, database: 
     client.app.state.board.refresh()  # type: ignore[attr-defined]
     assert "See the results" in client.get(f"/listening/{test_id}").text
     assert f"/listening/{test_id}/results" in client.get("/listening").text
+
+
+@pytest.mark.sample(4, among="taking part in a listening test")
+def test_who_begins_has_the_ratings_looked_at_once(
+    client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a full test all ratings are read once for each that finishes, and never while others wait to write."""
+    looked: list[bool] = []
+
+    def answers(session: Session, test: str) -> list[Answered]:
+        looked.append(session.connection().get_execution_options().get("write", False))
+        return repository_answers(session, test)
+
+    repository_answers = repository.answers
+    monkeypatch.setattr(repository, "answers", answers)
+    for seed in range(4):
+        take(client, test_id, fair(np.random.default_rng(seed)))
+    assert looked == []  # fewer have finished than are needed
+    late = begin(client, test_id)
+    late_cookies = dict(client.cookies)
+    take(client, test_id, fair(np.random.default_rng(4)))
+    for _ in range(5):
+        client.cookies.clear()
+        assert client.post(f"/listening/{test_id}/start", data={"x": ""}).status_code == 409
+    assert looked == [False]
+    client.cookies.clear()
+    client.cookies.update(late_cookies)
+    client.post(f"/listening/{test_id}/question", data=whole(late))
+    client.post(f"/listening/{test_id}/question", data=whole(question(client, test_id)))
+    for _ in range(2):
+        client.cookies.clear()
+        assert client.post(f"/listening/{test_id}/start", data={"x": ""}).status_code == 409
+    assert looked == [False, False]
 
 
 @pytest.mark.sample(4, among="taking part in a listening test")

@@ -29,7 +29,7 @@ def add(database: Database, name: str, speech: Iterable[int], music: Iterable[in
 
 @ON_SQLITE
 def test_sets_that_share_most_clips_are_refused(database: Database) -> None:
-    """On either side, in one category alone, and also of a retired set; equal, apart or half new is fine."""
+    """On either side, in one category alone, under another, also of a retired set; equal, apart or half new is fine."""
     register(database, "mini", categories(63))
     add(database, "first", range(40), range(100, 140))
     with database.transaction(write=True) as session:
@@ -37,6 +37,7 @@ def test_sets_that_share_most_clips_are_refused(database: Database) -> None:
     refused = (
         (range(39), ()), (range(41), ()), (range(21), ()), (range(19, 60), ()), ([*range(30), *range(50, 60)], ()),
         (range(200, 240), range(101, 141)), (range(200, 240), range(100, 160)),
+        (range(200, 240), range(39)), (range(100, 141), ()),
     )  # fmt: skip
     for speech, music in refused:
         with pytest.raises(BadRequest, match="clips of first, all of them, or 20 or more that differ"):
