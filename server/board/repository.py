@@ -23,11 +23,11 @@ from codec_superb.server.database.models import (
     Revision,
     Submission,
 )
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 from codec_superb.server.submissions.operations import stored_operations
-from codec_superb.server.verification.run_again import not_run_again
 from codec_superb.web.rows import CardFacts, source_label
 
 _AT_ONCE = 10
