@@ -120,10 +120,12 @@ class XaresRow:
 def xares_probe(row: ApplicationRow) -> Probe | None:
     """Return the probe of a row of the groups ``xares``, ``xares.linear`` and ``xares.knn``; None for any other."""
     found = APPLICATION_METRICS.get(row.numbers.figure)
-    probe = found.probe if found else None
-    if probe is None or probe.group not in {XARES, *METHODS} or not (probe.definition or probe.key.startswith(XARES)):
-        return None
-    return probe
+    return found.probe if found and found.probe and is_xares(found.probe) else None
+
+
+def is_xares(probe: Probe) -> bool:
+    """Whether the page shows a probe's figures."""
+    return probe.group in {XARES, *METHODS} and bool(probe.definition or probe.key.startswith(XARES))
 
 
 def rows_of_submission(
