@@ -99,7 +99,7 @@ def test_charts_hold_every_row_of_their_reader(board: TestClient) -> None:
     assert all(strip["x0"] < x < strip["x1"] for x in encoders)
     assert all(max(trace["x"]) < strip["x0"] for name, trace in marks.items() if name in {"codec2", "opus"})
     assert "no bit rate" in str(drawn["layout"]["annotations"])
-    assert "shuffled labels: 22.23" in str(drawn["layout"]["annotations"])
+    assert "shuffled labels, imported: our &lt;b&gt;runs&lt;/b&gt;: 22.23" in str(drawn["layout"]["annotations"])
     heat = board.get("/api/v1/xares/figures/heat", params={"reader": READER}).json()
     (trace,) = heat["data"]
     headings = [name for name in heat["layout"]["yaxis"]["ticktext"] if name.startswith("<b>")]
