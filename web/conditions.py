@@ -124,7 +124,9 @@ def _part(
     said = ", ".join(sorted({row.source for row in rows} - {""}))
     more = len(strengths) - len(ends)
     others = f"{more} unusual strength{'s' * (more > 1)} in the numbers alone" if more else ""
-    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}", others)))
+    own_word = any(row.word_errors and not row.word_errors_run_again for row in rows)
+    again = "word errors not run again where the numbers say so" if own_word else ""
+    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}", again, others)))
     lines = [
         _line(row, quantities)
         for codec in codecs
@@ -201,6 +203,8 @@ def _line(row: ConditionResult, quantities: Sequence[Quantity]) -> ConditionLine
     for its in quantities:
         value = _value(row, its)
         small = "" if value is None else interval(value.low, value.high, its.decimals)
+        if value is not None and its.key == WORD_ERRORS and not row.word_errors_run_again:
+            small = f"{small} not run again".strip()
         cells.append(ConditionCell(its.write(None if value is None else value.mean), small))
     summary = row.result.summary
     failed = f"{summary.failed} of {summary.clips}" if summary.failed else ""

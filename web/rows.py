@@ -23,6 +23,16 @@ def source_label(status: str, submitter: str) -> str:
     return status if status == "verified" else f"{status} by {submitter}"
 
 
+def own_word_label(submitter: str) -> str:
+    """Say on whose word a figure stands that nobody ran again, though its submission is verified."""
+    return f"{source_label('self-reported', submitter)}, not run again"
+
+
+def figure_label(label: str, *figures: ApplicationRow) -> str:
+    """Say on whose word figures stand, of several the weakest; ``label`` is that of their submission."""
+    return next((figure.own_word for figure in figures if figure.own_word), label)
+
+
 class Flops(NamedTuple):
     """Floating-point operations per second of audio."""
 
@@ -123,6 +133,8 @@ class ConditionResult:
     """Word error rate in %, where it was measured."""
     source: str = ""
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
+    word_errors_run_again: bool = True
+    """False where the badge of the submission does not cover them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +261,13 @@ class ApplicationRow:
     """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
     sender: str = ""
     """Who counts once where the model is chosen that most have; '' where nobody sends results."""
-    run_again: bool = True
-    """False where its submission is verified, and this figure was not among what was run again."""
+    own_word: str = ""
+    """Whose word it is where its submission is verified, and this figure was not among what was run again."""
+
+    @property
+    def run_again(self) -> bool:
+        """False where the badge of its submission does not cover it."""
+        return not self.own_word
 
     @property
     def value(self) -> Estimate:

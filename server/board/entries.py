@@ -108,9 +108,9 @@ class BoardEntry:
         """Who counts once where what most have is chosen: an account; each verified or published codec by itself."""
         return self.submitter if self.source == "self-reported" else f"{self.source}:{self.codec}"
 
-    def sender_of(self, row: ApplicationRow) -> str:
-        """Who counts for a figure: of one that nobody ran again the account, whatever the badge of its submission."""
-        return self.sender if row.run_again else self.submitter
+    def sender_of(self, *rows: ApplicationRow) -> str:
+        """Who counts for figures: of one that nobody ran again the account, whatever the badge of its submission."""
+        return self.sender if all(row.run_again for row in rows) else self.submitter
 
     @property
     def lossless(self) -> bool:

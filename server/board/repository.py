@@ -23,11 +23,11 @@ from codec_superb.server.database.models import (
     Revision,
     Submission,
 )
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.server.storage.custom_tasks import FIELD, custom_tasks
-from codec_superb.server.submissions.applications import by_dataset, stored_applications
+from codec_superb.server.submissions.applications import by_dataset, stored_applications, with_own_words
 from codec_superb.server.submissions.operations import stored_operations
-from codec_superb.server.verification.run_again import not_run_again
 from codec_superb.web.rows import CardFacts, source_label
 
 _AT_ONCE = 10
@@ -140,13 +140,9 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
 
 
 def _marked(entry: BoardEntry, own_word: Collection[tuple[str, str]]) -> BoardEntry:
-    """Mark the figures that nobody ran again; one over several datasets is of them all."""
+    """Mark the figures that nobody ran again, and keep what the badge covers apart."""
     marked = {
-        dataset: {
-            key: replace(row, run_again=bool(of.dataset) and (of.dataset, of.probe) not in own_word)
-            for key, row in rows.items()
-            for of in (row.numbers,)
-        }
+        dataset: dict(zip(rows, with_own_words([*rows.values()], own_word, entry.submitter), strict=True))
         for dataset, rows in entry.applications.items()
     }
     proved = {of: {key: row for key, row in rows.items() if row.run_again} for of, rows in marked.items()}

@@ -19,7 +19,7 @@ from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.rows import ApplicationRow, BoardRow
+from codec_superb.web.rows import ApplicationRow, BoardRow, figure_label
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
@@ -152,11 +152,13 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[Ch
         if math.isnan(placed(row.result, across).place):
             without.append(name)
             continue
-        model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
+        asked = [row.applications[quantity.key]] if quantity.key in APPLICATIONS else []
+        model = asked[0].model.name if asked else None
         values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
         tokens = row.result.summary.tokens_per_second if across else None
         rate = None if math.isnan(row.result.kbps) else row.result.kbps
-        found.append((name, row.result.family, row.source_label, model, rate, tokens, *values))
+        source = figure_label(row.source_label, *asked)
+        found.append((name, row.result.family, source, model, rate, tokens, *values))
     return _without_empty(
         ChartData(columns, sorted(found, key=lambda cells: (cells[5] or cells[4], cells[0])))
     ), without

@@ -20,13 +20,14 @@ from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.errors import NotFound
 from codec_superb.server.private_sets.repository import rows_of
 from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository as submissions
-from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.server.submissions.applications import stored_applications, with_own_words
 from codec_superb.server.submissions.conditions import categories_of, codec_result
 from codec_superb.server.verification.attestations import not_compared
 from codec_superb.web.figures.distribution import quantiles_of
@@ -62,6 +63,8 @@ class NewestResults:
     submission: Submission
     card: Card
     datasets: tuple[SubmittedDataset, ...]
+    not_again: tuple[tuple[str, str], ...]
+    """Dataset and probe of what its badge does not cover."""
 
     def result(self, category: str, dataset: str = "") -> CodecResult | None:
         """Return the results of a category, over all datasets or on one; None where there are none."""
@@ -91,7 +94,9 @@ def newest_results(session: Session, name: str) -> NewestResults | None:
         return None
     document = credited(session, found.document)
     datasets = tuple(SubmittedDataset.model_validate(entry) for entry in document["datasets"])
-    return NewestResults(found, Card.model_validate(found.card), datasets)
+    verified = {found.id: document["datasets"]} if found.status == "verified" else {}
+    not_again = not_run_again(session, verified).get(found.id, [])
+    return NewestResults(found, Card.model_validate(found.card), datasets, tuple(not_again))
 
 
 def newest_results_or_not_found(session: Session, snapshot: Snapshot, name: str) -> NewestResults:
@@ -157,13 +162,15 @@ def spreads(session: Session, found: NewestResults, category: str) -> list[Sprea
 def slices_of(found: NewestResults) -> list[ApplicationRow]:
     """Return the application metrics on the clips of one recording condition."""
     document = found.submission.document
-    return stored_applications(found.card.name, document.get("slices"), document["datasets"])
+    rows = stored_applications(found.card.name, document.get("slices"), document["datasets"])
+    return with_own_words(rows, found.not_again, found.submission.sender)
 
 
 def applications_of(found: NewestResults) -> list[ApplicationRow]:
     """Return the application metrics on all clips of each dataset."""
     document = found.submission.document
-    return stored_applications(found.card.name, document.get("applications"), document["datasets"])
+    rows = stored_applications(found.card.name, document.get("applications"), document["datasets"])
+    return with_own_words(rows, found.not_again, found.submission.sender)
 
 
 def published_entries(name: str, found: NewestResults | None) -> list[Published]:
@@ -203,7 +210,7 @@ def view_of(
         card_by=facts.said_by(card, submission.sender),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
         private=private,
-        conditions=categories_of(submissions.whole(session, conditioned), [submission]),
+        conditions=categories_of(session, submissions.whole(session, conditioned), [submission]),
         custom=custom_results(submission.document),
         applications=applications_of(found),
         slices=slices_of(found),

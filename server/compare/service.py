@@ -27,7 +27,7 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.server.http.single_flight import SingleFlightCache
-from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.server.submissions.applications import marked_applications
 from codec_superb.web.report.applications import group_application_rows
 from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.compare.view import (
@@ -161,7 +161,7 @@ def compare_applications(
             reason = f"of {members[0].codec} alone: {group.model.name} answered for no other{where}"
             left_out.append(LeftOutItem(group.quantity.label, reason))
             continue
-        figures = [ComparedFigure(row.codec, row.numbers) for row in members]
+        figures = [ComparedFigure(row.codec, row.numbers, row.run_again) for row in members]
         compared.append(ComparedApplication(group.quantity.key, name, group.model.backend, group.model.sha256, figures))
     return compared, left_out
 
@@ -171,7 +171,7 @@ def _rows(session: Session, submission: Submission) -> list[ApplicationRow]:
     columns = Submission.document["applications"], Submission.document["datasets"]
     applications, datasets = session.execute(select(*columns).where(Submission.id == submission.id)).one()
     states = {str(dataset["name"]): str(dataset["manifest_hash"]) for dataset in datasets}
-    rows = stored_applications(submission.codec.name, applications, datasets)
+    rows = marked_applications(session, submission, applications, datasets)
     return [_with_state(row, states) if row.numbers.dataset else row for row in rows]
 
 

@@ -2,7 +2,8 @@
 
 One row a codec, one column a number; an estimate ``K`` is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_undefined`` and
 ``K_failed``. A figure ``K`` of an application is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_failed``, ``K_left_out``,
-``K_reference``, ``K_loss``, ``K_model`` and ``K_model_sha256``. What was chosen and the revision stand in Parquet's
+``K_reference``, ``K_loss``, ``K_model``, ``K_model_sha256`` and ``K_run_again``, which is empty where nothing of the
+submission is verified. What was chosen and the revision stand in Parquet's
 metadata and in the first line of the CSV, which begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
 """
 
@@ -64,7 +65,7 @@ def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) ->
     for key in metrics:
         flat |= _estimate(key, summary.metrics.get(key))
     for key in applications:
-        flat |= _application(key, row.applications.get(key))
+        flat |= _application(key, row.applications.get(key), verified=row.source == "verified")
     flat |= {"datasets": ";".join(summary.datasets), "clips": summary.clips, "failed": summary.failed}
     flat |= {"undefined": row.undefined} | {name: getattr(summary, name) for name in _OF_SUMMARY}
     flops = {step: result.flops(step) for step in _STEPS}
@@ -76,9 +77,9 @@ def _estimate(key: str, found: Estimate | None) -> dict[str, Any]:
     return {key: found and found.mean, **{f"{key}_{part}": getattr(found, part, None) for part in _PARTS}}
 
 
-def _application(key: str, found: ApplicationRow | None) -> dict[str, Any]:
+def _application(key: str, found: ApplicationRow | None, *, verified: bool) -> dict[str, Any]:
     if found is None:
-        parts = ("low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256")
+        parts = ("low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256", "run_again")
         return dict.fromkeys((key, *(f"{key}_{part}" for part in parts)))
     numbers, value = found.numbers, found.numbers.resynthesis
     return {
@@ -92,6 +93,7 @@ def _application(key: str, found: ApplicationRow | None) -> dict[str, Any]:
         f"{key}_loss": numbers.loss.value,
         f"{key}_model": found.model.backend,
         f"{key}_model_sha256": found.model.sha256 or None,
+        f"{key}_run_again": found.run_again if verified else None,
     }
 
 
@@ -134,7 +136,7 @@ def board_parquet(view: BoardView) -> bytes:
 def _arrow_type(name: str) -> str:
     if name in _TEXTS:
         return "string"
-    if name in _YES_OR_NO:
+    if name in _YES_OR_NO or name.endswith("_run_again"):
         return "bool"
     if name.endswith(("_model", "_model_sha256")):
         return "string"

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import COUNTED, Result, Submission
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.moderation.answers_too_good import Rival, too_good
 from codec_superb.server.moderation.neighbours import FEWEST_EQUAL
 from codec_superb.server.moderation.token_doubts import Sent, is_of_tokens, sent_of, token_doubts
@@ -37,6 +38,10 @@ CEILING = 0.05
 Figure = Mapping[str, Any]
 Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
+
+
+Voter = tuple[str | None, int | None]
+"""A submission of which a figure was run again, or an account."""
 
 
 class Doubt(NamedTuple):
@@ -58,16 +63,9 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
         yield from (Doubt(key[0], text) for text in _beyond(figure))
     if card.codebooks is None and (asked := sorted({key[:2] for key in own if is_of_tokens(key[1])})):
         yield Doubt(asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks")
-    votes: dict[Key, dict[Any, _Vote]] = defaultdict(dict)
-    rivals: dict[Key, dict[Any, Rival]] = defaultdict(dict)
     others = _others(session, submission, own)
     yield from _same_tokens(own, others)
-    rates = _rates(session, [other.identity for other in others])
-    for identity, voter, confirmed, kind, figures in others:
-        for key, figure in figures.items():
-            votes[key].setdefault(voter, _Vote(figure, identity, confirmed))
-            if (kbps := rates.get((identity, key[0]))) and kind != "lossless":
-                rivals[key].setdefault(voter, Rival(kbps, figure))
+    votes, rivals = _by_voter(others, _rates(session, [other.identity for other in others]))
     if card.kind != "lossless":
         for key, figure in sorted(own.items()):
             if not is_of_tokens(key[1]):
@@ -87,33 +85,38 @@ class _Vote(NamedTuple):
     figure: Figure
     submission: str
     confirmed: bool
+    """By a moderator, or run again."""
+    voter: Voter
 
 
 class _Other(NamedTuple):
     """A public submission that measured something in the same way."""
 
     identity: str
-    voter: tuple[str | None, int | None]
-    """A verified submission, or an account."""
-    confirmed: bool
-    """By a moderator, or verified."""
     kind: str
-    figures: Mapping[Key, Figure]
+    votes: Mapping[Key, _Vote]
 
 
 def _others(session: Session, submission: Submission, own: Collection[Key]) -> list[_Other]:
     """Read submissions until :data:`MOST` have each of the keys; most of a board's have no such figure, or none."""
-    found, missing = [], Counter(dict.fromkeys(own, MOST))
+    found: list[_Other] = []
+    missing, heard = Counter(dict.fromkeys(own, MOST)), set[tuple[Key, Voter]]()
     # a document has up to megabytes: no more of them at a time
     with closing(session.execute(_with_figures(submission), execution_options={"yield_per": 10})) as rows:
-        for identity, verified, account, confirmed, kind, datasets, applications in rows:
-            figures = _figures({"datasets": datasets, "applications": applications})
-            wanted = {key: figure for key, figure in figures.items() if missing[key] > 0}
-            if wanted:
-                missing -= Counter(wanted.keys())
-                found.append(_Other(identity, (verified, account), confirmed, kind, wanted))
-            if not missing:
-                break
+        for some in rows.partitions():
+            # the attestation of a verified one may not cover its figures of applications
+            not_again = not_run_again(session, {row.id: row.datasets for row in some if row.verified})
+            for row in some:
+                votes = _votes(row, not_again.get(row.id, ()), submission)
+                wanted = {key: vote for key, vote in votes.items() if missing[key] > 0}
+                if wanted:
+                    # verified ones stand in front: many of an account that were not run again are its one vote
+                    again = {key for key, vote in wanted.items() if row.verified and (key, vote.voter) in heard}
+                    missing -= Counter(wanted.keys() - again)
+                    heard |= {(key, vote.voter) for key, vote in wanted.items()}
+                    found.append(_Other(row.id, row.kind, wanted))
+                if not missing:
+                    return found
     return found
 
 
@@ -128,14 +131,43 @@ def _with_figures(submission: Submission) -> Any:
     turn = func.row_number().over(partition_by=(verified, account), order_by=newest)
     return (
         select(
-            Submission.id, verified, account, confirmed, Submission.card["kind"].as_string(),
-            Submission.document["datasets"], Submission.document["applications"],
+            Submission.id, Submission.account_id, verified.label("verified"), confirmed.label("confirmed"),
+            Submission.card["kind"].as_string().label("kind"), Submission.document["datasets"].label("datasets"),
+            Submission.document["applications"].label("applications"),
         )
         .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
         .where(Submission.document["applications"].as_string() != "[]")
         .order_by(case((Submission.status == "verified", 0), (confirmed, 1), else_=2), turn, *newest)
         .limit(_MOST_READ)
     )  # fmt: skip
+
+
+def _votes(row: Any, not_again: Collection[tuple[str, str]], submission: Submission) -> dict[Key, _Vote]:
+    """Return what a submission says; what nobody ran again of a verified one is its account's word."""
+    found = {}
+    for key, figure in _figures({"datasets": row.datasets, "applications": row.applications}).items():
+        if row.verified is None:
+            found[key] = _Vote(figure, row.id, bool(row.confirmed), (None, row.account_id))
+        elif (key[0], figure["probe"]) not in not_again:
+            found[key] = _Vote(figure, row.id, True, (row.id, None))
+        elif row.account_id != submission.account_id:
+            found[key] = _Vote(figure, row.id, False, (None, row.account_id))
+    return found
+
+
+def _by_voter(
+    others: Sequence[_Other], rates: Mapping[tuple[str, str], float | None]
+) -> tuple[Mapping[Key, Mapping[Voter, _Vote]], Mapping[Key, Mapping[Voter, Rival]]]:
+    """Count each voter once for a figure, by what was confirmed of it."""
+    votes: dict[Key, dict[Voter, _Vote]] = defaultdict(dict)
+    rivals: dict[Key, dict[Voter, Rival]] = defaultdict(dict)
+    for other in others:
+        for key, vote in other.votes.items():
+            if vote.confirmed > votes[key].setdefault(vote.voter, vote).confirmed:
+                votes[key][vote.voter] = vote
+            if (kbps := rates.get((other.identity, key[0]))) and other.kind != "lossless":
+                rivals[key].setdefault(vote.voter, Rival(kbps, vote.figure))
+    return votes, rivals
 
 
 def _rates(session: Session, identities: Sequence[str]) -> dict[tuple[str, str], float | None]:
@@ -177,7 +209,7 @@ def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterato
     told = {key: value for key, value in mine.items() if value not in (None, 0.0, own[key]["reference"]["value"])}
     of_all = Counter(key[0] for key in told)
     for other in others:
-        there = {key: figure["resynthesis"]["value"] for key, figure in other.figures.items()}
+        there = {key: vote.figure["resynthesis"]["value"] for key, vote in other.votes.items()}
         for dataset, number in Counter(key[0] for key, value in told.items() if there.get(key) == value).items():
             if number >= FEWEST_EQUAL and 2 * number >= of_all[dataset]:
                 whose = f"those of {other.identity} to the last digit: copied, or of the same encoder"

@@ -56,10 +56,10 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> MsebVi
 def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of MSEB by their senders, that over all locales ('') first, then by codecs."""
     found = sent(
-        (dataset, entry.sender)
+        (dataset, entry.sender_of(*rows))
         for entry in snapshot.runs
-        for dataset, rows in entry.applications.items()
-        if any(is_mseb(row) and row.numbers.dataset == dataset for row in rows.values())
+        for dataset in entry.applications
+        if (rows := _rows(entry, dataset))
     )
     ordered = sorted(found, key=lambda name: (-found[name][0], name != "", -found[name][1], name))
     return [(name, found[name][1]) for name in ordered]

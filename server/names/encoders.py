@@ -9,12 +9,13 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.backends import BACKENDS
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.titles import badge_like
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.looks import TAKEN
 from codec_superb.server.names.skeleton import reserved_word, skeleton
-from codec_superb.web.xares.rows import codec_named, encoder_of
+from codec_superb.web.xares.rows import codec_named, encoder_of, is_xares
 
 Warnings = Iterator[tuple[str, str]]
 """Pairs of kind and text."""
@@ -32,7 +33,8 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
     for what, texts in (("model", backends), ("setting of a model", told)):
         for word in said_of_the_board(what, texts):
             yield "encoder", word
-    encoders = {encoder_of(backend)[0]: codec_named(backend) for backend in backends}
+    on_page = [probe["backend"] for probe in probes if probe["probe"] in PROBES and is_xares(PROBES[probe["probe"]])]
+    encoders = {encoder_of(backend)[0]: codec_named(backend) for backend in on_page}
     # a codec that is called like a model of the program must not have everybody wait who uses the model
     shown = {codec or name for name, codec in encoders.items() if codec or name.partition(":")[0] not in BACKENDS}
     yield from _of_accounts(session, submission, shown)

@@ -27,7 +27,9 @@ async def conditions_page(request: Request) -> Response:
             found = repository.under_conditions(session, None)
             conditioned = repository.whole(session, [each.id for each in found])
             clean = repository.whole(session, repository.newest_clean(session, {each.codec_id for each in found}))
-            return render("conditions.html.j2", page_context, categories=categories_of(conditioned, clean), found=found)
+            return render(
+                "conditions.html.j2", page_context, categories=categories_of(session, conditioned, clean), found=found
+            )
 
     about = "What survives damaged sound, lost packets, bit errors and several codings in a row."
     return await public_page(request, "Conditions", about, make)

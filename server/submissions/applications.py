@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import nan
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.rows import ApplicationRow, own_word_label
 
 
 def stored_applications(
@@ -28,6 +33,34 @@ def stored_applications(
     }
     rows = application_rows(codec, figures, probes, lambda _: nan)
     return [row for row in rows if row.numbers.figure in APPLICATIONS]
+
+
+def with_own_words(
+    rows: Sequence[ApplicationRow], not_again: Collection[tuple[str, str]], submitter: str
+) -> list[ApplicationRow]:
+    """Mark the figures of a verified submission that nobody ran again; one over several datasets is of them all.
+
+    ``not_again`` is what :func:`~codec_superb.server.database.run_again.not_run_again` says of the submission.
+    """
+    said = own_word_label(submitter) if not_again else ""
+    return [
+        row
+        if not said or (row.numbers.dataset and (row.numbers.dataset, row.numbers.probe) not in not_again)
+        else replace(row, own_word=said)
+        for row in rows
+    ]
+
+
+def marked_applications(
+    session: Session, submission: Submission,
+    applications: Sequence[Mapping[str, Any]] | None, datasets: Sequence[Mapping[str, Any]],
+) -> list[ApplicationRow]:  # fmt: skip
+    """Read those parts of a submission's document, marked as :func:`with_own_words` does."""
+    rows = stored_applications(submission.codec.name, applications, datasets)
+    if submission.status != "verified" or not rows:
+        return rows
+    not_again = not_run_again(session, {submission.id: datasets}).get(submission.id, ())
+    return with_own_words(rows, not_again, submission.sender)
 
 
 def by_dataset(rows: Sequence[ApplicationRow]) -> dict[str, dict[str, ApplicationRow]]:

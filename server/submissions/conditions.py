@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
-from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.server.submissions.applications import marked_applications
 from codec_superb.server.submissions.operations import stored_operations
-from codec_superb.web.conditions import ConditionCategory, by_category, word_errors
+from codec_superb.web.conditions import WORD_ERRORS, ConditionCategory, by_category, word_errors
 from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult, source_label
 
 
-def condition_rows(conditioned: Iterable[Submission], clean: Iterable[Submission]) -> list[ConditionResult]:
+def condition_rows(
+    session: Session, conditioned: Iterable[Submission], clean: Iterable[Submission]
+) -> list[ConditionResult]:
     """Return the results over all datasets of each category; of ``clean`` those on the clips of one under a condition.
 
     A condition that this version no longer knows is left out.
@@ -29,14 +33,16 @@ def condition_rows(conditioned: Iterable[Submission], clean: Iterable[Submission
             info = ConditionInfo(**Condition.model_validate(each.document["condition"]).facts())
         except PipelineError:
             continue
-        rows += _rows(each, info)
+        rows += _rows(session, each, info)
     beside = (each for each in clean if (each.codec_id, _clips(each.document)) in clips)
-    return [row for each in beside for row in _rows(each, ConditionInfo())] + rows
+    return [row for each in beside for row in _rows(session, each, ConditionInfo())] + rows
 
 
-def categories_of(conditioned: Iterable[Submission], clean: Iterable[Submission]) -> list[ConditionCategory]:
+def categories_of(
+    session: Session, conditioned: Iterable[Submission], clean: Iterable[Submission]
+) -> list[ConditionCategory]:
     """Arrange them for a page."""
-    return by_category(condition_rows(conditioned, clean))
+    return by_category(condition_rows(session, conditioned, clean))
 
 
 def codec_result(row: Result, card: Card, operations: Mapping[str, Operations]) -> CodecResult:
@@ -53,13 +59,14 @@ def codec_result(row: Result, card: Card, operations: Mapping[str, Operations]) 
     )
 
 
-def _rows(submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
+def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
     card, document = Card.model_validate(submission.card), submission.document
-    applications = stored_applications(card.name, document.get("applications"), document["datasets"])
+    applications = marked_applications(session, submission, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
     source = source_label(submission.status, submission.sender)
-    return [ConditionResult(result, info, word_errors(result, applications), source) for result in results]
+    again = all(row.run_again for row in applications if row.numbers.figure == WORD_ERRORS)
+    return [ConditionResult(result, info, word_errors(result, applications), source, again) for result in results]
 
 
 def _clips(document: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:

@@ -57,10 +57,10 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of tokens, by their senders, then by how many codecs they have."""
     found = sent(
-        (dataset, entry.sender)
+        (dataset, entry.sender_of(*own))
         for entry in snapshot.runs
         for dataset, rows in entry.applications.items()
-        if dataset and any(is_of_tokens(row) for row in rows.values())
+        if dataset and (own := [row for row in rows.values() if is_of_tokens(row)])
     )
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 

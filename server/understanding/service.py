@@ -18,7 +18,7 @@ from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.rows import ApplicationRow, figure_label
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.understanding.board import Listened, understanding_columns
 from codec_superb.web.site.understanding.page import UnderstandingView
@@ -76,10 +76,10 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of a task, by their senders, then by how many codecs they have."""
     found = sent(
-        (dataset, entry.sender)
+        (dataset, entry.sender_of(*rows))
         for entry in snapshot.runs
         for dataset in filter(None, entry.applications)
-        if _rows(entry, dataset)
+        if (rows := _rows(entry, dataset))
     )
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
@@ -107,7 +107,7 @@ def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
         found = entry.applications.get("", {}).get(AVERAGE)
         if found is not None and found.numbers.resynthesis.value is not None:
             name = TextCell(entry.title, "", f"/codecs/{entry.codec}")
-            rows.append((found.numbers.resynthesis.value, name, TextCell(entry.source_label)))
+            rows.append((found.numbers.resynthesis.value, name, TextCell(figure_label(entry.source_label, found))))
     lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
     codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
     boards = [_board(uea_about()["boards"][name], uea_board(name)) for name in BOARDS]

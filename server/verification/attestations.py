@@ -23,13 +23,13 @@ from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import Statement, beside_rows
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Submission, now
 from codec_superb.server.database.models import Attestation as Row
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.database.session import record_change
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.keys import find as find_key
-from codec_superb.server.verification.run_again import not_run_again
 
 AHEAD = timedelta(days=1)
 """By how much a maintainer's clock may be ahead."""

@@ -10,7 +10,7 @@ from typing import Any
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, figure_label
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
 
@@ -55,7 +55,7 @@ def drawn_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
             "complete": result.summary.complete and not numbers.failed,
         }
     )
-    return replace(result, summary=summary)
+    return replace(result, summary=summary, source=figure_label(result.source, row))
 
 
 def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:

@@ -11,7 +11,7 @@ from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart, title_rate_axis
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import BoardRow, CodecResult
+from codec_superb.web.rows import BoardRow, CodecResult, figure_label
 from codec_superb.web.theme import family_styles
 
 MOST_FAMILIES = 16
@@ -71,4 +71,6 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
         result = replace(result, family=f"{result.family} ({found.model.backend})")
     metrics = {quantity.key: application_value(row, quantity.key)}
     on = () if found is None else (found.numbers.dataset,)  # whatever else was run on the codec
-    return replace(result, summary=result.summary.model_copy(update={"metrics": metrics, "datasets": on}))
+    said = result.source if found is None else figure_label(result.source, found)
+    summary = result.summary.model_copy(update={"metrics": metrics, "datasets": on})
+    return replace(result, summary=summary, source=said)

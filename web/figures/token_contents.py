@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import Score
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout
-from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.rows import ApplicationRow, CodecResult, figure_label
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT, Style, family_styles
 
@@ -47,8 +47,8 @@ def contents_points(codecs: Sequence[tuple[CodecResult, Mapping[str, Application
 def _point(result: CodecResult, rows: Mapping[str, ApplicationRow], style: Style) -> ContentsPoint:
     phones, speakers = (_told(rows, f"{key.removesuffix('_pct')}_all_pct") for key in (PHONES, SPEAKERS))
     mean = None if phones is None or speakers is None else (phones, speakers)
-    each = result.summary.tokens_per_second
-    detail = ", ".join(filter(None, ["" if each is None else f"{each:.0f} tokens a second", result.source]))
+    each, source = result.summary.tokens_per_second, figure_label(result.source, rows[PHONES], rows[SPEAKERS])
+    detail = ", ".join(filter(None, ["" if each is None else f"{each:.0f} tokens a second", source]))
     said, by_whom = (rows[key].numbers.resynthesis for key in (PHONES, SPEAKERS))
     return ContentsPoint(result.title, style, said, by_whom, mean, detail)
 

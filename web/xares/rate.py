@@ -48,7 +48,11 @@ def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
     traces = [_seeds(name, members) for name, members in families.items()]
     traces += [_marks(name, members, quantity) for name, members in families.items()]
     traces.append(_names(placed, layout))
-    controls = [Ceiling(row.encoder, row.value, row.mode) for row in rows if row.control and row.kind != "resynthesis"]
+    controls = [
+        Ceiling(row.encoder, row.value, chart_text(", ".join(filter(None, (row.mode, row.source))), 120))
+        for row in rows
+        if row.control and row.kind != "resynthesis"
+    ]
     strip = (layout.pop("shapes"), layout.pop("annotations"))
     figure = with_ceilings({"data": traces, "layout": layout}, quantity, controls)
     figure["layout"]["shapes"] = [*strip[0], *figure["layout"]["shapes"]]

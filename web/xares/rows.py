@@ -15,7 +15,7 @@ from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, 
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.rows import ApplicationRow, CodecResult, figure_label
 from codec_superb.web.understanding.choose import UNREAD
 
 Kind = Literal["encoder", "codec as encoder", "resynthesis"]
@@ -88,6 +88,10 @@ class XaresRow:
     source: str = ""
     url: str = ""
     """Page of the codec; '' for imported ones."""
+    sent_by: str = ""
+    """Who counts once for it, as :attr:`ApplicationRow.sender` says; '' of imported ones, and where nobody sends."""
+    complete: bool = True
+    """Whether the codec was run on all of the clips."""
 
     @property
     def quantity(self) -> Quantity:
@@ -101,8 +105,8 @@ class XaresRow:
 
     @property
     def sender(self) -> str:
-        """Say whose one vote its bitrate is: of self-reported results the account's, of any other its own."""
-        return self.source if self.source.startswith("self-reported") else f"{self.source} {self.title}"
+        """Say who counts once for it: of self-reported results the account, any other by itself."""
+        return self.sent_by or f"{self.source} {self.title}"
 
     @property
     def control(self) -> bool:
@@ -120,10 +124,12 @@ class XaresRow:
 def xares_probe(row: ApplicationRow) -> Probe | None:
     """Return the probe of a row of the groups ``xares``, ``xares.linear`` and ``xares.knn``; None for any other."""
     found = APPLICATION_METRICS.get(row.numbers.figure)
-    probe = found.probe if found else None
-    if probe is None or probe.group not in {XARES, *METHODS} or not (probe.definition or probe.key.startswith(XARES)):
-        return None
-    return probe
+    return found.probe if found and found.probe and is_xares(found.probe) else None
+
+
+def is_xares(probe: Probe) -> bool:
+    """Whether the page shows a probe's figures."""
+    return probe.group in {XARES, *METHODS} and bool(probe.definition or probe.key.startswith(XARES))
 
 
 def rows_of_submission(
@@ -176,7 +182,8 @@ def _of_application(
         XaresRow(
             reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
             (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
-            tokens_per_s=tokens, source=source, url=url if of == "resynthesis" else "",
+            tokens_per_s=tokens, source=figure_label(source, row), url=url if of == "resynthesis" else "",
+            sent_by=row.sender, complete=result.summary.complete,
         )
         for of, title, family, bits, tokens, score in sides
         if score.value is not None
@@ -252,14 +259,16 @@ def without_repetitions(rows: Iterable[XaresRow]) -> list[XaresRow]:
 
 
 def readers_of(rows: Sequence[XaresRow]) -> list[tuple[Reader, int]]:
-    """List what reads frames with the number of its subjects, those that most people have results of first.
+    """List what reads frames with the number of its subjects, those that most senders have results of first.
 
-    One account with many codecs would otherwise decide what the page shows.
+    One account with many codecs would otherwise decide what the page shows, or several with a few clips each.
     """
     subjects: dict[Reader, set[tuple[str, ...]]] = {}
-    sources: dict[Reader, set[str]] = {}
+    senders: dict[Reader, set[str]] = {}
+    whole: dict[Reader, set[str]] = {}
     for row in rows:
         subjects.setdefault(row.reader, set()).add(row.subject)
-        sources.setdefault(row.reader, set()).add(row.source)
-    order = sorted(subjects, key=lambda of: (-len(sources[of]), -len(subjects[of]), of.title))
+        senders.setdefault(row.reader, set()).add(row.sender)
+        whole.setdefault(row.reader, set()).update([row.sender] if row.complete else [])
+    order = sorted(subjects, key=lambda of: (-len(whole[of]), -len(senders[of]), -len(subjects[of]), of.title))
     return [(reader, len(subjects[reader])) for reader in order]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,10 +14,10 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 from support.server.compare import running_board
+from support.server.verified import attest
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.board.snapshot import load_snapshot
-from codec_superb.server.database.models import Attestation
 from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.schemas import BoardAnswer
 from codec_superb.server.leaderboard.select import select
@@ -132,7 +131,7 @@ class TestAnswers:
             "asr_wer_pct": "double", "asr_wer_pct_low": "double", "asr_wer_pct_high": "double",
             "asr_wer_pct_n": "int64", "asr_wer_pct_failed": "int64", "asr_wer_pct_left_out": "int64",
             "asr_wer_pct_reference": "double", "asr_wer_pct_loss": "double",
-            "asr_wer_pct_model": "string", "asr_wer_pct_model_sha256": "string",
+            "asr_wer_pct_model": "string", "asr_wer_pct_model_sha256": "string", "asr_wer_pct_run_again": "bool",
         }  # fmt: skip
 
     def test_the_chart_keeps_models_apart(self, board: TestClient) -> None:
@@ -235,13 +234,7 @@ def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI,
             identity = make_submission(
                 session, codec, kbps, status="verified", owner="ann", applications=[wer(8.0), eer(0.1, "ab" * 32)]
             )
-            statement = {"compared": ["bits", "asr", "asv"], "left_out": ["mini, asv: its numbers need all clips"]}
-            session.add(
-                Attestation(
-                    submission_id=identity, fingerprint="f" * 64, sha256=hashlib.sha256(codec.encode()).hexdigest(),
-                    agrees=True, document={"statement": statement},
-                )
-            )  # fmt: skip
+            attest(session, identity, "bits", "asr", "asv", left_out=["mini, asv: its numbers need all clips"])
         for owner, codec in (("bob", "mp3_32k"), ("carol", "mp3_64k")):
             make_submission(session, codec, 32, owner=owner, applications=[eer(2.0, "cd" * 32)])
     app.state.board.refresh()
@@ -254,3 +247,13 @@ def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI,
     assert told == {"asr_wer_pct": True, "asv_eer_pct": False}
     page = client.get("/?source=runs&metric=asv_eer_pct", headers=HTML).text
     assert page.count("resemblyzer; not run again") == 3
+    text = client.get("/api/v1/leaderboard.csv?source=runs").text
+    found = {row["codec"]: row for row in csv.DictReader(io.StringIO(text.split("\n", 1)[1]))}
+    told = {codec: (row["asr_wer_pct_run_again"], row["asv_eer_pct_run_again"]) for codec, row in found.items()}
+    assert told == {
+        **dict.fromkeys(("opus_6k", "opus_12k", "opus_16k"), ("1", "0")),
+        "mp3_32k": ("", ""),
+        "mp3_64k": ("", ""),
+    }
+    parquet = client.get("/api/v1/leaderboard.parquet?source=runs").content
+    assert set(pq.read_table(io.BytesIO(parquet)).column("asv_eer_pct_run_again").to_pylist()) == {False, None}

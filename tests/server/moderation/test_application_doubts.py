@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
+from support.server.verified import attest
 from support.server.warned import SPEECH, publish, warned
 
 from codec_superb.pipeline.conditions.record import parse_condition
@@ -208,3 +209,62 @@ class TestApplications:
             publish(database, f"forged{number}_x", 12.0, 0.81, owner="mallory", applications=[forged])
         assert warned(database, owner="carl", applications=[honest]) == []
         assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["application"]
+
+
+class TestWhatNobodyRanAgain:
+    """The badge of a submission is not that of its figures: what its attestation leaves out is its account's word."""
+
+    @staticmethod
+    def verified(database: Database, codec: str, ceiling: float, *compared: str, owner: str = "mallory") -> None:
+        """Publish a verified codec with a narrow interval about another value on the originals."""
+        probed = Probed("asr_wer_pct", ceiling + 4.0, ceiling, width=0.1)
+        with database.transaction(write=True) as session:
+            made = {"status": "verified", "datasets": SPEECH, "owner": owner, "applications": [probed]}
+            attest(session, make_submission(session, codec, 12.0, 0.79, **made), "bits", *compared)
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_one_account_holds_nobody(self, database: Database, again: bool) -> None:
+        """One claim of 12 % held every honest file of five accounts; run again it decides, as it should."""
+        for number, owner in enumerate(("ann", "bob", "carl", "dan")):
+            honest = [Probed("asr_wer_pct", 8.0, 4.0)]
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
+        self.verified(database, "swift_12k", 12.0, *(["asr"] if again else []))
+        found = warned(database, owner="eve", applications=[Probed("asr_wer_pct", 8.0, 4.0)])
+        text = "asr_wer_pct: 4.0 on the originals, 12 with the same model in results of others"
+        assert [(w["text"], w["holds"]) for w in found] == ([(text, True)] if again else [])
+
+    @pytest.mark.parametrize("others", [("ann",), ("ann", "bob")])
+    def test_it_is_one_vote_of_its_account(self, database: Database, others: tuple[str, ...]) -> None:
+        """Two verified codecs of an account are one word, which one other account contradicts in a remark."""
+        for number in range(2):
+            self.verified(database, f"swift{number}_12k", 12.0)
+        for number, owner in enumerate(others):
+            publish(
+                database, f"other{number}_x", 12.0, 0.7, owner=owner, applications=[Probed("asr_wer_pct", 8.0, 4.0)]
+            )
+        found = warned(database, owner="eve", applications=[Probed("asr_wer_pct", 8.0, 4.0)])
+        assert not any(w["holds"] for w in found)
+        held = [w["holds"] for w in warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 16.0, 12.0)])]
+        assert held == [len(others) == 2]
+
+    @ON_SQLITE
+    def test_many_of_an_account_hide_no_others(self, database: Database) -> None:
+        """Verified ones are looked at first: thirty of one account would leave no room for two that contradict it."""
+        for number in range(31):
+            self.verified(database, f"swift{number}_12k", 12.0)
+        for number, owner in enumerate(("ann", "bob", "carl")):
+            honest = [Probed("asr_wer_pct", 8.0, 4.0)]
+            publish(database, f"other{number}_x", 12.0, 0.7, owner=owner, applications=honest)
+        (found,) = warned(database, owner="eve", applications=[Probed("asr_wer_pct", 16.0, 12.0)])
+        assert (found["holds"], found["text"].endswith("in results of others")) == (True, True)
+
+    def test_what_a_moderator_accepted_of_the_account_counts(self, database: Database) -> None:
+        """The account's one vote is that which was looked at, not the newer word that nobody ran again."""
+        with database.transaction(write=True) as session:
+            told = [Probed("asr_wer_pct", 8.0, 4.0)]
+            identity = make_submission(
+                session, "plain_12k", 12.0, 0.7, datasets=SPEECH, owner="mallory", applications=told
+            )
+            session.get_one(Submission, identity).decided_by = "moderator"
+        self.verified(database, "swift_12k", 12.0)
+        assert warned(database, owner="eve", applications=[Probed("asr_wer_pct", 8.0, 4.0)]) == []

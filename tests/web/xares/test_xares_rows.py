@@ -86,12 +86,30 @@ def test_readers_are_never_mixed() -> None:
     found += rows_of(ProbeModel(WHISPER), KNN)
     assert len(readers_of(found)) == 4
     # one account with many codecs does not decide which reader the page begins with
-    common, many = found[0], [replace(found[-1], title=f"codec {number}") for number in range(9)]
+    common, many = found[0], [replace(found[-1], title=f"codec {number}", sent_by="ann") for number in range(9)]
     (first, _), *_ = readers_of([*many, common, replace(common, source="somebody else")])
     assert first == common.reader
     assert rows_of(ProbeModel("transformers:qwen")) == []
     own = make_record([reading(LANGUAGE, (99.0,))], configuration_sha256="cd" * 32)
     assert rows_of_result(own, "")[0].reader.title == "decoder tiny (own, cdcdcdcd) (tiny-llama-bytes), track offline"
+
+
+def test_verified_results_are_senders_each() -> None:
+    """All have one label: an account with a few of its clips beside them has one vote, and partial runs come last."""
+    usual, other = rows_of(ProbeModel(WHISPER), KNN)[0], rows_of(ProbeModel(f"xares:{WHISPER}+x", settings=DECODER))[0]
+    verified = [replace(usual, source="verified", sent_by=f"verified:{at}", title=f"codec {at}") for at in range(5)]
+    many = [replace(other, source="self-reported by ann", sent_by="ann", title=f"low {at}") for at in range(7)]
+    assert readers_of([*many, *verified])[0] == (usual.reader, 5)
+    partial = [replace(row, sent_by=f"account {at}", complete=False) for at, row in enumerate(many)]
+    assert readers_of([*partial, *verified])[0] == (usual.reader, 5)
+    assert readers_of(partial)[0] == (other.reader, 7)
+
+
+def test_a_control_says_whose_it_is() -> None:
+    """Any file with the setting makes such a line; its name would else be the board's word."""
+    row = rows_of(ProbeModel(WHISPER, settings=(("mode", "shuffled labels"),)), KNN)[0]
+    lines = xares_rate_chart([*rows_of(ProbeModel(WHISPER), KNN), row])["layout"]["annotations"]
+    assert "shuffled labels, someone: 90.00 (faster-whisper-frames:tiny.en)" in str(lines)
 
 
 def test_a_record_s_rows_have_seeds_rates_and_the_second_figure() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from codec_superb.applications.results import ApplicationAggregate
+from collections.abc import Sequence
+
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
+from codec_superb.web.rows import own_word_label
 from codec_superb.web.site.cells import Row, TextCell, TextTable
-from codec_superb.web.site.compare.view import ComparedApplication, Comparison
+from codec_superb.web.site.compare.view import ComparedApplication, ComparedCodec, ComparedFigure, Comparison
 from codec_superb.web.text import interval
 
 
@@ -17,7 +19,11 @@ def application_table(comparison: Comparison, model: tuple[str, str, str]) -> Te
     codecs = [codec for codec in comparison.codecs if any(_has(part, codec.name) for part in parts)]
     dataset, backend, sha256 = model
     where = f"On {dataset}" if dataset else "Over several datasets"
-    heads = (TextCell("Figure"), TextCell("Original sound"), *(TextCell(codec.title, codec.source) for codec in codecs))
+    heads = (
+        TextCell("Figure"),
+        TextCell("Original sound"),
+        *(TextCell(codec.title, _said(codec, parts)) for codec in codecs),
+    )
     rows = tuple(_row(part, [codec.name for codec in codecs]) for part in parts)
     return TextTable(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
 
@@ -35,6 +41,14 @@ def _has(part: ComparedApplication, codec: str) -> bool:
     return any(figure.codec == codec for figure in part.codecs)
 
 
+def _said(codec: ComparedCodec, parts: Sequence[ComparedApplication]) -> str:
+    """Say on whose word a column stands: its codec's badge may cover some of its figures, which the others say."""
+    again = {figure.run_again for part in parts for figure in part.codecs if figure.codec == codec.name}
+    if again == {False}:
+        return own_word_label(codec.submitter)
+    return codec.source if again == {True} else f"{codec.source}, but for what was not run again"
+
+
 def _row(part: ComparedApplication, codecs: list[str]) -> Row:
     quantity = APPLICATIONS[part.figure]
     by_codec = {figure.codec: figure for figure in part.codecs}
@@ -44,11 +58,12 @@ def _row(part: ComparedApplication, codecs: list[str]) -> Row:
     cells = []
     for codec in codecs:
         found = by_codec.get(codec)
-        cells.append(TextCell("–", "another model, or none") if found is None else _cell(found.numbers, quantity))
+        cells.append(TextCell("–", "another model, or none") if found is None else _cell(found, quantity))
     return (TextCell(quantity.label, small, f"/metrics#{part.figure}"), TextCell(quantity.write(ceiling.value)), *cells)
 
 
-def _cell(numbers: ApplicationAggregate, quantity: Quantity) -> TextCell:
-    value = numbers.resynthesis
+def _cell(found: ComparedFigure, quantity: Quantity) -> TextCell:
+    numbers, value = found.numbers, found.numbers.resynthesis
     ends = interval(value.low, value.high, quantity.decimals)
-    return TextCell(quantity.write(value.value), f"{ends} loss {signed(numbers.loss, quantity)}".strip())
+    told = "" if found.run_again else "not run again"
+    return TextCell(quantity.write(value.value), f"{ends} loss {signed(numbers.loss, quantity)}".strip(), None, told)

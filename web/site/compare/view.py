@@ -162,6 +162,8 @@ class ComparedFigure:
 
     codec: str
     numbers: ApplicationAggregate
+    run_again: bool = True
+    """False where the submission is verified, and this figure was not among what was run again."""
 
 
 @dataclass(frozen=True, slots=True)
