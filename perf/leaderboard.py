@@ -85,7 +85,7 @@ def fill(database: Database, folder: Path, first: int, last: int, copies: int) -
     """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have.
 
     Each is stored under as many names as ``copies``, with the same rows: making them costs more than storing them.
-    Their files in ``folder`` are empty: the service looks whether they are there (decision 60), and nobody asks for one.
+    Their files in ``folder`` are empty: the service looks whether they are there (decision 60), nobody asks for one.
     """
     rows = 0
     for start in range(first, last, 20):

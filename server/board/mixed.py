@@ -37,7 +37,7 @@ def united(entries: Sequence[BoardEntry], category: Category, dataset: str) -> l
 
 @cache
 def _configurations() -> dict[str, str]:
-    """What entries of tables run as here, the same name for the same configuration."""
+    """Name what entries of tables run as here, the same for the same configuration."""
     return {f"{table.name}:{row.id}": row.runs_as[0] for table in literature() for row in table.codecs if row.runs_as}
 
 
@@ -55,7 +55,7 @@ def _same(codec: str, family: str) -> list[str]:
 
 
 def _fullest(same: Sequence[BoardEntry], category: Category, dataset: str) -> BoardEntry:
-    """Return the entry with the most values, which takes over applications and bitrate that it lacks from the others."""
+    """Return the entry with the most values; it takes over applications and bitrate that it lacks from the others."""
     place = (category, dataset)
     kept = max(same, key=lambda entry: _values(entry.figures[place]))  # of as many the first table counts
     others = [entry for entry in same if entry is not kept]

@@ -29,8 +29,8 @@ _BANDS, _RANKING = TypeAdapter(BandsAnswer), TypeAdapter(RankingAnswer)
 _KEYS = ("", *(band.key for band in BANDS))
 _ABOUT = "Who is best in each bitrate band, and over datasets, categories and applications by weights of your own."
 _SOURCES = (
-    "All public submissions (runs), or those that were run again (verified). Without it what the board shows: all, unless "
-    "its maintainers chose otherwise."
+    "All public submissions (runs), or those that were run again (verified). Without it what the board shows: all, "
+    "unless its maintainers chose otherwise."
 )
 Source = Annotated[RankingSource | None, Query(description=_SOURCES)]
 
