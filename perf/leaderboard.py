@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -55,6 +55,7 @@ from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.people import tokens
+from codec_superb.server.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 HERE = Path(__file__).parent
@@ -62,28 +63,35 @@ PROGRAM = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys
 """The command ``codec-superb``."""
 VARIANTS = 150
 """Versions of the file that is uploaded over and over."""
+UPLOADED_CLIPS = 240
+"""Clips of each dataset in it: some 5,000 rows."""
+ACCOUNTS = 20
+"""Senders, of which each has every twentieth family: what most have of a thing is counted by sender."""
 
 
 def prepare(database: Database) -> str:
-    """Register the datasets, make an account; return the secret of its token."""
+    """Register the datasets, make the accounts; return the secret of the token of one that uploads besides."""
     with database.transaction(write=True) as session:
         for dataset in datasets():
             manifest = load_manifest(dataset.name)
             known = KnownDataset(dataset.manifest_hash, dict.fromkeys(dataset.clips, KnownClip(dataset.category)))
             add(session, DatasetFacts(dataset.name, manifest.title, manifest.licence, known))
+        for number in range(ACCOUNTS):
+            tokens.account_of(session, f"sender{number}")
         return tokens.create(session, "perf", ["submit", "metrics"], actor="perf")[1]
 
 
-def fill(database: Database, first: int, last: int, copies: int) -> int:
+def fill(database: Database, folder: Path, first: int, last: int, copies: int) -> int:
     """Store submissions number ``first`` to ``last - 1``; return how many clip rows they have.
 
     Each is stored under as many names as ``copies``, with the same rows: making them costs more than storing them.
+    Their files in ``folder`` are empty: the service looks whether they are there (decision 60), nobody asks for one.
     """
     rows = 0
     for start in range(first, last, 20):
         with database.transaction(write=True) as session:
-            account = session.query(Account).one()
             for number in range(start, min(start + 20, last)):
+                sender = f"sender{number // 5 % ACCOUNTS}"
                 random = np.random.default_rng(number)
                 made = checked(random, codec(number), sizes(random))
                 accepted = made.outcome.accepted
@@ -91,9 +99,12 @@ def fill(database: Database, first: int, last: int, copies: int) -> int:
                 columns = repository.submission_columns(accepted)
                 for copy in range(copies):
                     name = accepted.submission.codec.name + (f"_copy{copy}" if copy else "")
+                    account = session.query(Account).filter_by(name=sender).one()
+                    sha256 = hashlib.sha256(name.encode()).hexdigest()
+                    (folder / f"{sha256}.zip").touch(0o600)
                     entry = Submission(
                         id=repository.new_id(), codec=Codec(name=name, owner=account), version=1,
-                        file_sha256=hashlib.sha256(name.encode()).hexdigest(), file_size=1_000_000,
+                        file_sha256=sha256, file_size=1_000_000,
                         status="verified" if number % 10 == 0 else "self-reported", account=account, notes=[],
                         warnings=[], **columns | {"card": {**columns["card"], "name": name}},
                     )  # fmt: skip
@@ -104,7 +115,6 @@ def fill(database: Database, first: int, last: int, copies: int) -> int:
                     record_change(session, entry.id, entry.status)
                     rows += accepted.clips
                     session.expunge_all()
-                    account = session.query(Account).one()
     return rows
 
 
@@ -127,7 +137,7 @@ def submission_files(count: int) -> list[bytes]:
     """
     newest = datetime.now(UTC)
     random, made = np.random.default_rng(10**6), codec(10**6)
-    parts = [part(random, made, dataset, 240) for dataset in datasets()]
+    parts = [part(random, made, dataset, UPLOADED_CLIPS) for dataset in datasets()]
     rows = [row for entry in parts for row in rows_of(entry)]
     table = io.BytesIO()
     described = document(made.card, parts, aggregate([], metrics=[]))
@@ -180,11 +190,12 @@ def service(url: str, storage: Path) -> Iterator[tuple[int, int, float]]:
     """Run ``codec-superb serve`` on a free port; yield port, process id and the seconds until it was ready."""
     command = [sys.executable, "-c", PROGRAM, "serve", "--port", "0"]
     begun = time.perf_counter()
-    process = subprocess.Popen(
-        [*command, "--database", url, "--storage", str(storage), "--log-format", "json"],
-        stdout=subprocess.PIPE, stderr=(storage / "log").open("w"), text=True,
-        env=os.environ | {"CODEC_SUPERB_SERVER_UPLOADS_PER_HOUR": "100000"},
-    )  # fmt: skip
+    with (storage / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*command, "--database", url, "--storage", str(storage), "--log-format", "json"],
+            stdout=subprocess.PIPE, stderr=log, text=True,
+            env=os.environ | {"CODEC_SUPERB_SERVER_UPLOADS_PER_HOUR": "100000"},
+        )  # fmt: skip
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline().rsplit(":", 1)[1])
@@ -194,7 +205,7 @@ def service(url: str, storage: Path) -> Iterator[tuple[int, int, float]]:
             raise SystemExit(f"the service ended by itself with code {process.returncode}; see {storage / 'log'}")
     finally:
         process.terminate()
-        process.wait(60)
+        process.communicate(timeout=60)
 
 
 def fetch(port: int, path: str) -> bytes:
@@ -269,7 +280,7 @@ def database_url(kind: str, folder: Path) -> Iterator[str]:
         yield url
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Read the command line, measure, print a table and the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--databases", nargs="+", choices=["sqlite", "postgresql"], default=["sqlite", "postgresql"])
@@ -279,14 +290,16 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=1, help="names under which each submission is stored")
     parser.add_argument("--processes", type=int, default=1, help="of the service, on one PostgreSQL")
     parser.add_argument("--folder", type=Path, help="keep the storage there; temporary otherwise")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     for kind in arguments.databases:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as folder, database_url(kind, Path(folder)) as url:
             database = Database(url)
+            stored = Settings(database=url, storage=Path(folder)).files
+            stored.mkdir(0o700)
             secret, have, rows = prepare(database), 0, 0
             for size in sorted(arguments.sizes):
                 begun = time.perf_counter()
-                rows += fill(database, have, size, arguments.copies)
+                rows += fill(database, stored, have, size, arguments.copies)
                 have = size
                 print(f"{kind}: {size} submissions, {rows} clip rows, made in {time.perf_counter() - begun:.0f} s")
                 files = submission_files(VARIANTS)

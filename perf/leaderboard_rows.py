@@ -170,7 +170,7 @@ def document(card: Card, parts: Sequence[Part], aggregates: Aggregates, clips_sh
     """Write ``submission.json`` of a codec's parts."""
     counts = [len(entry.columns["clip"]) for entry in parts]
     return Submission(
-        kind="named", created="2025-01-02T03:04:05Z", submitter=Submitter(name="perf/leaderboard.py"), codec=card,
+        kind="named", created="2025-01-02T03:04:05Z", submitter=Submitter(name="Load test"), codec=card,
         datasets=tuple(
             SubmittedDataset(
                 name=entry.dataset.name, title=entry.dataset.name, manifest_hash=entry.dataset.manifest_hash,

@@ -32,6 +32,9 @@ NAME_LIMIT = 100
 """Characters of a name: of a codec, a family, who sends it, a dataset of the submitter's."""
 CARD_LIMIT = 64 << 10
 """Bytes of a card with its settings, as JSON; the largest of the catalogue has 3 kB."""
+PROVENANCE_LIMIT = 64 << 10
+"""Bytes of the stamps of stages, as a page shows them: of those that differ in command and time alone one, and each
+command once. A stamp has 1.4 kB at most, a submission of a machine two to four that differ."""
 DESCRIPTION_LIMIT = 1 << 20
 """Bytes of what is said of all datasets: how they were run and probed, with which settings and packages."""
 _TOKEN_TOLERANCE = 0.15
@@ -219,7 +222,13 @@ def _check_texts(document: Any, findings: Findings) -> None:
 def _check_sizes(document: Mapping[str, Any], findings: Findings) -> None:
     """Refuse descriptions that make a page of megabytes; what follows from the rows has limits of its own."""
     described = {name: value for name, value in document.items() if name not in {"aggregates", "samples", "codec"}}
-    for name, part, limit in (("codec", document["codec"], CARD_LIMIT), ("datasets", described, DESCRIPTION_LIMIT)):
+    stamps = [stamp for dataset in document["datasets"] for stamp in dataset["provenance"]]
+    once = {json.dumps(stamp | {"command": "", "started": ""}) for stamp in stamps}
+    shown = [*once, *{stamp["command"] for stamp in stamps}]
+    for name, part, limit in (
+        ("codec", document["codec"], CARD_LIMIT), ("datasets.provenance", shown, PROVENANCE_LIMIT),
+        ("datasets", described, DESCRIPTION_LIMIT),
+    ):  # fmt: skip
         size = len(json.dumps(part, ensure_ascii=False).encode())
         if size > limit:
             fix = "shorten settings, packages and other texts, and pack again"

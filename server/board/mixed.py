@@ -1,4 +1,4 @@
-"""Submissions and published figures side by side: a configuration that both have is one row."""
+"""Submissions and published figures side by side: a configuration that several of them have is one row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.literature.tables import literature, published_as
-from codec_superb.server.board.entries import BoardEntry
+from codec_superb.server.board.entries import BoardEntry, CodecFigures
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.rows import ApplicationRow
 
@@ -17,7 +17,7 @@ def united(entries: Sequence[BoardEntry], category: Category, dataset: str) -> l
     """Leave out published entries whose configuration a submission has in the category, over all ('') or on a dataset.
 
     The submission's entry names them with their scores. It takes over their applications that it lacks, which say by
-    whom they were published.
+    whom they were published. Of published ones alone that are one configuration the entry with the most values is left.
     """
     place = (category, dataset)
     published = {entry.codec: entry for entry in entries if entry.submission is None and place in entry.figures}
@@ -29,7 +29,16 @@ def united(entries: Sequence[BoardEntry], category: Category, dataset: str) -> l
         names = _same(entry.codec, entry.family) if entry.figures[place].complete else []
         same = [published.pop(key) for key in names if key in published]
         found.append(_with(entry, same, category, dataset) if same else entry)
-    return [*found, *published.values()]
+    groups: dict[str, list[BoardEntry]] = {}
+    for key, entry in published.items():
+        groups.setdefault(_configurations().get(key, key), []).append(entry)
+    return [*found, *(_fullest(group, category, dataset) for group in groups.values())]
+
+
+@cache
+def _configurations() -> dict[str, str]:
+    """Name what entries of tables run as here, the same for the same configuration."""
+    return {f"{table.name}:{row.id}": row.runs_as[0] for table in literature() for row in table.codecs if row.runs_as}
 
 
 @cache
@@ -43,6 +52,22 @@ def _same(codec: str, family: str) -> list[str]:
     if codec not in _listed():
         return []
     return [f"{table.name}:{row.id}" for table, row in published_as(codec, family)]
+
+
+def _fullest(same: Sequence[BoardEntry], category: Category, dataset: str) -> BoardEntry:
+    """Return the entry with the most values; it takes over applications and bitrate that it lacks from the others."""
+    place = (category, dataset)
+    kept = max(same, key=lambda entry: _values(entry.figures[place]))  # of as many the first table counts
+    others = [entry for entry in same if entry is not kept]
+    if not others:
+        return kept
+    rate = next((each.figures[place].kbps for each in (kept, *others) if each.figures[place].kbps is not None), None)
+    figures = {**kept.figures, place: kept.figures[place]._replace(kbps=rate)}
+    return _with(replace(kept, figures=figures, nominal_kbps=rate), others, category, dataset)
+
+
+def _values(figures: CodecFigures) -> int:
+    return len(figures.metrics) + (figures.score[0] is not None)
 
 
 def _with(entry: BoardEntry, same: Sequence[BoardEntry], category: Category, dataset: str) -> BoardEntry:

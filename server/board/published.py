@@ -21,6 +21,12 @@ def published_entries() -> dict[TableName, tuple[BoardEntry, ...]]:
     return {table.name: by_codec([_entry(table, codec) for codec in table.codecs]) for table in literature()}
 
 
+@cache
+def published_entry(codec: str) -> BoardEntry:
+    """Return the entry of a name, ``<table>:<id>``."""
+    return next(entry for entries in published_entries().values() for entry in entries if entry.codec == codec)
+
+
 def _entry(table: PublishedTable, codec: PublishedCodec) -> BoardEntry:
     figures: dict[tuple[Category, str], CodecFigures] = {}
     for category in CATEGORIES:

@@ -21,7 +21,7 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
 from codec_superb.server.board.mixed import united
-from codec_superb.server.board.published import published_entries
+from codec_superb.server.board.published import published_entries, published_entry
 from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.server.settings import DefaultSource
@@ -103,6 +103,8 @@ class ResultFrame:
         row = entry.application(key, self.category, self.dataset)
         if row is None:
             return (), None
+        if row.codec != entry.codec:  # taken over from a table: it rests on the table's datasets
+            figures = published_entry(row.codec).figures[self.category, self.dataset]
         states = dict(zip(figures.datasets, figures.states, strict=True))
         names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
         return tuple((name, states.get(name, "")) for name in names), row.model

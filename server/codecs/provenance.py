@@ -109,6 +109,7 @@ def _stage(runs: Sequence[tuple[str, Provenance]]) -> list[Fact]:
     ]
     if backends:
         facts.append(Fact("Backends", backends, "implementation that ran, of metrics that have more than one"))
+    commands: dict[str, list[str]] = {}
     for title, run in runs:
-        facts.append(Fact("Command", run.command, f"{title}, started {run.started}"))
-    return facts
+        commands.setdefault(run.command, []).append(f"{title}, started {run.started}")
+    return facts + [Fact("Command", command, "; ".join(started)) for command, started in commands.items()]

@@ -28,7 +28,11 @@ router = APIRouter()
 _BANDS, _RANKING = TypeAdapter(BandsAnswer), TypeAdapter(RankingAnswer)
 _KEYS = ("", *(band.key for band in BANDS))
 _ABOUT = "Who is best in each bitrate band, and over datasets, categories and applications by weights of your own."
-Source = Annotated[RankingSource, Query(description="All public submissions (runs), or those that were run again.")]
+_SOURCES = (
+    "All public submissions (runs), or those that were run again (verified). Without it what the board shows: all, "
+    "unless its maintainers chose otherwise."
+)
+Source = Annotated[RankingSource | None, Query(description=_SOURCES)]
 
 
 class _Common(BaseModel):
@@ -36,7 +40,7 @@ class _Common(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    source: RankingSource = Field("runs", description="All public submissions (runs), or those that were run again.")
+    source: RankingSource | None = Field(None, description=_SOURCES)
     band: Literal[_KEYS] = Field("", description="Bitrate band in kbps; all bitrates without it.")  # type: ignore[valid-type]
 
 
@@ -54,32 +58,34 @@ Chosen = Annotated[ChoiceQuery, Query()]
 
 
 @router.get("/api/v1/bands", tags=["ranking"], responses={200: {"model": BandsAnswer}})
-async def bands_answer(request: Request, source: Source = "runs") -> Response:
+async def bands_answer(request: Request, source: Source = None) -> Response:
     """Return the winner of each bitrate band, or the codecs that cannot be told from the best."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        return UnsentAnswer(_BANDS.dump_json(_bands(request, snapshot, source)), JSON)
+        return UnsentAnswer(_BANDS.dump_json(_bands(request, snapshot, _source(source, snapshot))), JSON)
 
-    return await cached(request, source, make, counted=True)
+    return await cached(request, repr(source), make, counted=True)
 
 
 @router.get("/api/v1/ranking", tags=["ranking"], responses={200: {"model": RankingAnswer}})
 async def ranking_answer(request: Request, chosen: Chosen) -> Response:
     """Rank codecs over datasets, categories and applications by weights; and say what would change the winner."""
-    choice = _choice(chosen)
+    weights = _weights(chosen)
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
+        choice = Choice(_source(chosen.source, snapshot), chosen.band, weights)
         return UnsentAnswer(_RANKING.dump_json(_ranking(request, snapshot, choice)), JSON)
 
-    return await cached(request, repr(choice), make, counted=True)
+    return await cached(request, repr(chosen), make, counted=True)
 
 
 @router.get("/ranking", include_in_schema=False)
 async def page(request: Request, chosen: Chosen) -> Response:
     """Show the bands, the ranking and the form of its weights."""
-    choice = _choice(chosen)
+    weights = _weights(chosen)
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        choice = Choice(_source(chosen.source, snapshot), chosen.band, weights)
         check_limit(request, Identity(None, ANONYMOUS), "computations")
         found = _bands(request, snapshot, choice.source)
         return ranking_page(
@@ -91,14 +97,18 @@ async def page(request: Request, chosen: Chosen) -> Response:
             most=MOST,
         )
 
-    return await public_page(request, "Ranking", _ABOUT, make, key=repr(choice))
+    return await public_page(request, "Ranking", _ABOUT, make, key=repr(chosen))
 
 
-def _choice(chosen: Any) -> Choice:
-    choice = Choice(chosen.source, chosen.band, {name: getattr(chosen, name) for name in ASPECTS})
-    if not choice.used:
+def _weights(chosen: Any) -> dict[str, float]:
+    weights: dict[str, float] = {name: getattr(chosen, name) for name in ASPECTS}
+    if not any(weight > 0 for weight in weights.values()):
         raise BadRequest("expected a weight above 0, got none; give at least one of " + ", ".join(ASPECTS))
-    return choice
+    return weights
+
+
+def _source(chosen: RankingSource | None, snapshot: Snapshot) -> RankingSource:
+    return chosen or ("verified" if snapshot.default_source == "verified" else "runs")
 
 
 def _bands(request: Request, snapshot: Snapshot, source: RankingSource) -> BandsAnswer:

@@ -161,6 +161,21 @@ def test_rates_of_an_encoder_have_limits(packed: OpenedSubmission) -> None:
     )  # fmt: skip
 
 
+def test_provenance_has_a_limit(packed: OpenedSubmission) -> None:
+    """What a page shows of it: sixty datasets of a machine are far below, made-up packages or commands are not."""
+    (entry,) = packed.submission.datasets
+    (first, *others) = entry.provenance
+    moments = [f"2025-01-02T03:04:{second:02}Z" for second in range(60)]
+    many = [first.model_copy(update={"started": moment, "packages": {"numpy": "1" * 1000}}) for moment in moments]
+    assert asked(packed, datasets=(entry.model_copy(update={"provenance": (*many, *others)}),)).problems == []
+    packages = {f"package-{number}": "1.0" for number in range(4_000)}
+    for made_up in ([{"packages": packages}], [{"command": f"{number}{'x' * 4000}"} for number in range(20)]):
+        stamps = tuple(first.model_copy(update=fields) for fields in made_up)
+        problem = one(asked(packed, datasets=(entry.model_copy(update={"provenance": (*stamps, *others)}),)))
+        assert problem.path == "submission.json: datasets.provenance"
+        assert problem.expected == "at most 65536 bytes of description"
+
+
 @pytest.mark.parametrize("field", ["name", "family"])
 def test_names_have_at_most_a_hundred_characters(packed: OpenedSubmission, field: str) -> None:
     """A hundred fit into a table, one more does not."""

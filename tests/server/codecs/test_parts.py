@@ -25,7 +25,7 @@ from codec_superb.server.board.entries import BoardEntry, CodecFigures
 from codec_superb.server.codecs.band import FACTOR, axes, band_of, scale_words
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
-from codec_superb.server.codecs.provenance import STAGES, _taken_over, machines
+from codec_superb.server.codecs.provenance import STAGES, _stage, _taken_over, machines
 from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.names import catalogue
@@ -337,6 +337,17 @@ def test_sound_made_elsewhere_is_told() -> None:
         "58 of 75 files cut or padded at the end, by 19.8 ms at most; 2 resampled to the rate of their reference"
     )
     assert not _taken_over(stamp("resynth"))
+
+
+def test_a_command_that_ran_on_several_datasets_is_shown_once() -> None:
+    """With the start of each; another command stands by itself."""
+    other = stamp().model_copy(update={"command": "codec-superb score other"})
+    shown = [fact for fact in _stage([("One", stamp()), ("Two", stamp()), ("Three", other)]) if fact.label == "Command"]
+    started = stamp().started
+    assert [(fact.text, fact.note) for fact in shown] == [
+        (stamp().command, f"One, started {started}; Two, started {started}"),
+        (other.command, f"Three, started {started}"),
+    ]
 
 
 def test_times_are_told_with_their_machine() -> None:

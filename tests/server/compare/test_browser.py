@@ -104,6 +104,28 @@ def test_a_comparison_by_keyboard_alone(browser: Browser, site: str) -> None:
 
 
 @pytest.mark.sample(1, among="comparing in a browser")
+def test_names_stay_in_sight_and_the_chart_is_a_file(browser: Browser, site: str) -> None:
+    """On a phone each wide table keeps its first column and a shadow at its end; a file says which codecs it shows."""
+    with visitor(browser, site, width=390) as page:
+        page.goto(f"/compare?{PAIR}&metric=pesq")
+        tables = page.locator(".table-scroll")
+        assert tables.count() == 3
+        for table in tables.all():
+            assert table.evaluate("(region) => region.scrollWidth > region.clientWidth")
+            table.evaluate("(region) => { region.scrollLeft = 150; }")
+            left = table.evaluate("(region) => region.getBoundingClientRect().left")
+            for head in table.locator("tr > :first-child").all():
+                assert head.evaluate("(cell) => cell.getBoundingClientRect().left") == pytest.approx(left, abs=1)
+            assert table.evaluate("(region) => getComputedStyle(region).backgroundImage").count("gradient") == 2
+        drawn(page)
+        with page.expect_download() as download:
+            page.click("button[data-save=svg][data-of=forest]")
+        assert download.value.suggested_filename == (
+            "codec-superb-plain-version-1-better-version-1-third-version-1-pesq.svg"
+        )
+
+
+@pytest.mark.sample(1, among="comparing in a browser")
 def test_blind_listening_from_the_comparison_to_the_key(browser: Browser, site: str) -> None:
     """The sound plays, a version is chosen, and the key says which codec it was."""
     with visitor(browser, site) as page:

@@ -202,7 +202,6 @@ async def _in_turn(made: Checker, who: str, long: bool) -> None:
         pass
 
 
-@ON_SQLITE
 def test_long_checks_count_as_several_uploads(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file can take the longest time allowed; sixty of them an hour would leave the worker to nobody else."""
     monkeypatch.setattr(rate_counters, "SECONDS_OF_AN_UPLOAD", 0.001)

@@ -93,7 +93,7 @@ class TestRanks:
         found = rows(board, f"{WER}&source=all")
         ranked = [name for name, row in found.items() if row["rank"]]
         assert ranked
-        assert all(name.startswith("table3:") for name in ranked)
+        assert all(name.startswith("tiny:") for name in ranked)
         assert "ranked are those answered by Codec-SUPERB, Table 3" in found["opus_24k"]["unranked"]
 
     def test_a_figure_stands_where_its_sound_is(self, board: TestClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,16 +30,21 @@ ALL_AT_ONCE = f"""async () => {{
   return [before, {PLAYER}.position(), {PLAYER}.chosen()];
 }}"""
 
+OTHERS = {"ab": ("Reference", "A", "B"), "abx": ("A", "B", "X"), "acr": ("A",), "dcr": ("Reference", "A")}
+"""Sounds of a question by the kinds of tests that have no sliders."""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, str]]:
-    """Serve an open MUSHRA test of one clip and a closed one that two took; give the address and the tests' ids."""
+    """Serve a test of each kind of one clip, and a closed MUSHRA that two took; give the address, both MUSHRAs' ids."""
     settings = Settings(storage=tmp_path_factory.mktemp("site"), secret_key="x" * 40)
     upgrade(settings.database_url)
     database = Database(settings.database_url)
     with database.transaction(write=True) as session:
         test = add_test(session, "mushra", clips=1, length=1.0, ask=["age"], instructions="Listen.\n\nThen rate.")
         closed = add_test(session, "mushra", clips=1)
+        for kind in OTHERS:
+            add_test(session, kind, clips=1, length=1.0)
     with TestClient(create_app(settings)) as client:
         for number in range(2):
             take(client, closed, fair(np.random.default_rng(number)))
@@ -110,6 +116,33 @@ def test_nobody_goes_on_without_hearing_and_rating(browser: Browser, site: tuple
         page.get_by_label("Loop from").fill("300")
         wait_until(page, f"{PLAYER}.context.currentTime > 0.5")
         assert all(0.29 <= page.evaluate(f"{PLAYER}.position()") <= 1.01 for _ in range(20))
+
+
+@pytest.mark.sample(1, among="other kinds of listening tests in a browser")
+@pytest.mark.parametrize("kind", OTHERS)
+def test_each_kind_is_heard_and_answered(browser: Browser, site: tuple[str, str, str], kind: str) -> None:
+    """On a phone: each sound plays, nobody goes on without a choice and having heard all, and then does."""
+    with visitor(browser, site[0], 390) as page:
+        page.goto("/listening")
+        page.get_by_role("link", name=f"A test by {kind.upper()}", exact=True).click()
+        page.get_by_role("button", name="Begin").click()
+        status, further = page.get_by_role("status"), page.get_by_role("button", name="Keep and go on")
+        expect(status).to_have_text("Ready")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert accessibility_faults(page) == []
+        further.click()
+        assert page.evaluate("document.querySelector('form.listening-question').checkValidity()") is False
+        page.locator("fieldset.card input[type=radio]").first.check()
+        further.click()
+        expect(status).to_have_text(f"Play {OTHERS[kind][0]} before you go on.")
+        buttons = page.locator(".play")
+        assert buttons.count() == len(OTHERS[kind])
+        for label, button in zip(OTHERS[kind], buttons.all(), strict=True):
+            button.click()
+            expect(status).to_have_text(f"Playing {label}")
+            wait_until(page, f"({LOUDNESS})() > 0.001")
+        further.click()
+        expect(page.locator("main")).to_contain_text(re.compile("Question 2 of|Thank you"))
 
 
 @pytest.mark.sample(1, among="a listening test in a browser")

@@ -117,7 +117,6 @@ class TestQueue:
         assert 'bob <span class="quiet">(in the file: “Somebody else”)</span>' in queue
         assert "clip 3 differs; lag (75)" in queue
 
-    @ON_SQLITE
     def test_names_change_hands(self, client: TestClient, database: Database, form: str) -> None:
         """By form, to an account that there is; names of the catalogue and a form of nobody's change nothing."""
         put(database, "crane_9k", owner="bob")

@@ -17,6 +17,7 @@ from support.server.compare import running_board, store
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
@@ -108,6 +109,21 @@ class TestBands:
         assert found["best"] == "top"
         assert [(each["codec"], each["p"]) for each in found["neighbours"]] == [("near", None)]
         assert "no shared clips" in found["neighbours"][0]["reason"]
+
+    def test_a_p_value_counts_after_correction_alone(
+        self, client: TestClient, database: Database, settings: Settings
+    ) -> None:
+        """Of five rivals four are below 0.05 by themselves, none after Holm's correction: none is told apart."""
+        with database.transaction(write=True) as session:
+            store(session, "best", rows_at(10, 0.03))
+            for number in range(5):
+                store(session, f"rival_{number}", rows_at(9, 0.0, seed=2 + number))
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        found = bands(client)["8-16"]
+        values = [(each["p"], each["adjusted"]) for each in found["neighbours"]]
+        assert (found["best"], found["separable"], len(values)) == ("best", False, 5)
+        assert sum(p < 0.05 for p, _ in values) == 4
+        assert all(adjusted > 0.05 for _, adjusted in values)
 
 
 class TestRanking:
@@ -242,6 +258,27 @@ def test_the_page_works_for_everybody(app: FastAPI, database: Database, settings
         assert "Speech points\tAudio points\tMusic points" in table
         assert "twin_a self-reported\nby anonymous" in table
         assert "twin_b verified\nby anonymous" in table
+
+
+def test_what_the_maintainers_prefer_is_shown_where_nobody_chose(settings: Settings, database: Database) -> None:
+    """Board, charts, bands and ranking show verified results, once there is one, and others to whoever asks."""
+    with database.transaction(write=True) as session:
+        store(session, "reported", rows_at(9, 0.4))
+    with TestClient(create_app(settings.model_copy(update={"default_source": "verified"}))) as client:
+        assert bands(client)["8-16"]["best"] == "reported"
+        with database.transaction(write=True) as session:
+            store(session, "run_again", rows_at(9, 0.0, seed=2), status="verified")
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        for query, expected in (("", {"run_again"}), ("?source=runs", {"reported", "run_again"})):
+            answer = client.get(f"/api/v1/leaderboard{query}").json()
+            assert {row["codec"] for row in answer["rows"]} == expected
+            page = client.get(f"/{query}").text
+            assert ("reported" in expected, False) == (">reported<" in page, "No submission is public yet" in page)
+            assert bands(client, query=query)["8-16"]["codecs"] == len(expected)
+            assert {row["codec"] for row in ranking(client, query)["codecs"]} == expected
+            page = client.get(f"/ranking{query}").text
+            assert (">reported<" in page) is ("reported" in expected)
+        assert ">reported<" not in client.get("/charts").text
 
 
 def test_an_empty_board_has_no_winner(client: TestClient) -> None:

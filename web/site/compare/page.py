@@ -65,6 +65,11 @@ class ClipLines:
     losses: Sequence[ClipLine]
 
 
+def file_name(found: Comparison) -> str:
+    """Name files of the chart by what they show: the codecs, in which version."""
+    return "-".join(f"{codec.name}-version-{codec.version}" for codec in found.codecs)
+
+
 def compare_url(codecs: Sequence[str], path: str = "/compare", **state: str) -> str:
     """Write the address of a comparison; what is '' is left out."""
     fields = [("codec", name) for name in codecs] + [(name, value) for name, value in state.items() if value]

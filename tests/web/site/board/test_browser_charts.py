@@ -81,6 +81,8 @@ def test_columns_fit_the_screen_and_are_chosen(browser: Browser, site: str) -> N
             page.goto("/")
             region = page.locator(".board-table")
             assert region.evaluate("(region) => region.scrollWidth <= region.clientWidth")
+            # the shadow of what lies outside, and what covers it where nothing does
+            assert region.evaluate("(region) => getComputedStyle(region).backgroundImage").count("gradient") == 2
             shown = page.locator(".ranking thead th:visible")
             assert shown.count() >= least
             expect(page.locator(".ranking thead th[aria-sort]")).to_be_visible()
