@@ -28,7 +28,7 @@ from codec_superb.pipeline.submission.check_numbers import check_aggregates, che
 from codec_superb.pipeline.submission.check_origin import check_origin
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.check_probes import check_probes, check_tasks
-from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
+from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows, check_slices
 from codec_superb.pipeline.submission.doubts import check_doubts
 from codec_superb.pipeline.submission.facts.check_facts import check_facts
 from codec_superb.pipeline.submission.facts.clips import Known
@@ -228,7 +228,7 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_card(submission, rows, findings)
     check_probes(rows, submission, findings, opened.pairs)
     sound = check_pairs(rows, opened.pairs, findings)
-    sound &= check_magnitudes(rows, findings)
+    sound &= check_magnitudes(rows, findings) & check_slices(rows, findings)
     computed = check_aggregates(rows, submission, findings, opened.pairs) if sound else None
     check_bitrates(submission, findings)
     _check_samples(opened, findings)

@@ -23,6 +23,8 @@ LONGEST = 2**31 - 1
 _NUMBERS = ("sampling_rate", "samples", "bits", "tokens", "encode_s", "decode_s", "lag_samples", "clipped_samples")
 _FASTEST, _HEADER = 768_000, 20_000
 """Samples a second of the fastest converters, and as many as a header may weigh: no sound is sent as more."""
+MOST_SLICES = 200
+"""Slices (recording conditions) of a dataset; of the published ones SVQ has most, 4."""
 _SLACK = 1e-6
 """Metrics may leave their range by rounding."""
 
@@ -40,6 +42,18 @@ def check_magnitudes(rows: StoredRows, findings: Findings) -> bool:
             if value is not None and abs(value) > LARGEST:
                 findings.add(f"clips.parquet: {row.dataset}/{row.clip}: {name}", f"at most {LARGEST:g}", value, _AGAIN)
     return findings.count == faults
+
+
+def check_slices(rows: StoredRows, findings: Findings) -> bool:
+    """Find datasets of more slices than a check can bear: each costs a pass over all rows; whether there are none."""
+    named: dict[str, set[str]] = {}
+    for dataset, part in zip(rows.texts("dataset"), rows.texts("slice"), strict=True):
+        named.setdefault(dataset, set()).add(part)
+    many = {dataset: parts for dataset, parts in named.items() if len(parts) > MOST_SLICES}
+    for dataset, parts in many.items():
+        where = f"clips.parquet: {dataset}: slice"
+        findings.add(where, f"at most {MOST_SLICES} slices of a dataset", len(parts), "name conditions, not clips")
+    return not many
 
 
 def _probe_numbers(row: ClipRow) -> dict[str, float]:

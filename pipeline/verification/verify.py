@@ -143,7 +143,8 @@ def _statement(
     datasets = tuple(_dataset(opened, of, compared[of.name], made) for of in submission.datasets if compared[of.name])
     differs = any(of.verdict == "differs" for of in clips) or any(of.differences for of in datasets)
     if not differs:
-        sounding = {(row.dataset, row.clip) for row in opened.rows if row.resynthesis_sha256 is not None}
+        # a row that names no hash of its sound has other sound too: to leave them out would buy the limits of rounding
+        sounding = {(row.dataset, row.clip) for row in opened.rows if row.status == "ok"}
         _refuse_untold(made.card, [of for of in clips if (of.dataset, of.clip) in sounding])
     if failures and not differs:  # what differs elsewhere counts, whatever failed
         raise failures[0]

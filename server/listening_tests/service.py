@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from threading import Lock
 from types import MappingProxyType
 from typing import Final
 
@@ -169,13 +170,15 @@ def is_full(session: Session, test: ListeningTest) -> bool:
     _, finished = repository.counts(session, test.id)
     if finished < settings.participants:
         return False
-    known, counted = _COUNTED.get(test.id, (-1, 0))
-    if known != finished:
-        counted = _counted(session, test.id, settings)
-        _COUNTED[test.id] = finished, counted
+    with _COUNTING:  # of sixty that come together one counts
+        known, counted = _COUNTED.get(test.id, (-1, 0))
+        if known != finished:
+            counted = _counted(session, test.id, settings)
+            _COUNTED[test.id] = finished, counted
     return counted >= settings.participants
 
 
+_COUNTING: Final = Lock()
 _COUNTED: Final[dict[str, tuple[int, int]]] = {}
 """By test: how many have finished, and how many of them pass the screening."""
 

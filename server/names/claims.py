@@ -27,7 +27,7 @@ from codec_superb.server.database.models import (
 )
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.encoders import encoder_doubts, said_of_the_board, told_settings
+from codec_superb.server.names.encoders import encoder_doubts, said_of_the_board, stamp_doubts, told_settings
 from codec_superb.server.names.looks import (
     alike,
     expect_look,
@@ -159,6 +159,7 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     codec, card = submission.codec, submission.card
     yield from _earlier_ones(session, submission)
     yield from encoder_doubts(session, submission)
+    yield from stamp_doubts(submission)
     sender = "an anonymous upload" if submission.account is None else submission.account.name
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)

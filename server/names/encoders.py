@@ -43,6 +43,19 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
             yield "encoder", f"has figures of the encoder {text!r}, which looks like {other} of the catalogue"
 
 
+def stamp_doubts(submission: Submission) -> Warnings:
+    """Yield words of the board in what the codec's page shows as facts of the machine; not of command lines."""
+    stamps = [stamp for dataset in submission.document["datasets"] for stamp in dataset.get("provenance", ())]
+    parts = {
+        "machine": {stamp[part] for stamp in stamps for part in ("processor", "platform", "device", "python")},
+        "backend of a metric": {text for stamp in stamps for text in told_settings(stamp.get("backends", {}))},
+        "version of a package": {version for stamp in stamps for version in stamp["packages"].values()},
+    }
+    for what, texts in parts.items():
+        for told in said_of_the_board(what, texts):
+            yield "name", told
+
+
 def told_settings(settings: Mapping[str, Any]) -> set[str]:
     """Return settings as texts, names included."""
     return {f"{name.replace('_', ' ')}: {value}" for name, value in settings.items()}

@@ -13,6 +13,7 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.submissions import service
+from codec_superb.web.rows import own_word_label
 from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.custom import ListedTask
 from codec_superb.web.site.page import render
@@ -54,8 +55,9 @@ def listed_tasks(snapshot: Snapshot) -> list[ListedTask]:
     owners: dict[str, list[ListedTask]] = defaultdict(list)
     for entry in snapshot.runs:
         for row in entry.custom_tasks:
-            # the first figure of a task on a dataset is the one that stands for it
-            listed = ListedTask(row, entry.title, entry.submission or "", entry.source_label)
+            # the first figure of a task on a dataset is the one that stands for it; no program but its maker's runs it
+            said = own_word_label(entry.submitter) if entry.source == "verified" else entry.source_label
+            listed = ListedTask(row, entry.title, entry.submission or "", said)
             if found.setdefault((row.task, row.dataset, row.chat, entry.codec), listed) is listed:
                 owners[entry.submitter].append(listed)
     turns = [

@@ -29,6 +29,7 @@ from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
+from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.verification.keys import find as find_key
 
 AHEAD = timedelta(days=1)
@@ -87,12 +88,18 @@ def attestations_of(session: Session, submission_id: str) -> Sequence[Row]:
 
 
 def not_compared(session: Session, submission: Submission) -> list[str]:
-    """Name the probes that the newest agreeing attestation of a submission did not compare: ``asv on mini``.
+    """Name what the newest agreeing attestation of a submission did not compare: ``asv on mini``.
 
-    Empty without one: what the maintainers ran themselves is theirs. ``submission`` is one with its document.
+    Metrics and tasks of others than this program are among it, since nobody else can run them. Empty without an
+    attestation: what the maintainers ran themselves is theirs. ``submission`` is one with its document.
     """
-    found = not_run_again(session, {submission.id: submission.document["datasets"]}).get(submission.id, ())
-    return [f"{probe} on {dataset}" for dataset, probe in found]
+    document = submission.document
+    found = not_run_again(session, {submission.id: document["datasets"]}).get(submission.id)
+    if found is None:
+        return []
+    others = [each["label"] for each in document.get("custom_metrics", {}).values()]
+    others += dict.fromkeys(f"{row.label} on {row.dataset}" for row in custom_tasks(document))
+    return [*(f"{probe} on {dataset}" for dataset, probe in found), *others]
 
 
 def public_attestation(session: Session, sha256: str) -> Row | None:

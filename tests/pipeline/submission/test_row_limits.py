@@ -9,7 +9,7 @@ import pytest
 from support.pipeline.stats import card, failed, ok, row
 
 from codec_superb.base_codec.card import Card
-from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
+from codec_superb.pipeline.submission.check_rows import MOST_SLICES, check_magnitudes, check_rows, check_slices
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
@@ -171,6 +171,16 @@ def magnitudes(*rows: ClipRow, before: int = 0) -> tuple[bool, list[tuple[str, s
         findings.add("elsewhere", "", "", "")
     sound = check_magnitudes(StoredRows.of(rows), findings)
     return sound, [(p.path, p.expected, p.got, p.how_to_fix) for p in findings.problems[before:]]
+
+
+def test_slices_that_a_check_can_bear() -> None:
+    """As many as a dataset may have pass; one more, and nothing is computed of them."""
+    rows = [row(f"{place}", slice=f"condition {place}") for place in range(MOST_SLICES + 1)]
+    findings = Findings()
+    assert check_slices(StoredRows.of(rows[1:]), findings)
+    assert not check_slices(StoredRows.of(rows), findings)
+    (problem,) = findings.problems
+    assert (problem.expected, problem.got) == ("at most 200 slices of a dataset", "201")
 
 
 @pytest.mark.parametrize("before", [0, 3, 101])

@@ -134,18 +134,23 @@ def test_claimed_circumstances_buy_nothing(run: RunFolder, again: Rerun, pool: E
     """Other sound of a deterministic codec differs on any processor; with other libraries nothing can be said."""
     file = _claimed(run, tmp_path / "processor", {"processor": "AMD EPYC 7763"})
     assert outcome(file, again, pool).verdict == "differs"
-    file = _claimed(run, tmp_path / "packages", {"packages": {"av": "17.0.0"}})
-    with pytest.raises(CannotRun, match=f"got 1 of {CLIPS}; the file names another system or other versions"):
-        outcome(file, again, pool)
+    for change in (_other_sound, _no_sound):
+        file = _claimed(run, tmp_path / change.__name__, {"packages": {"av": "17.0.0"}}, change)
+        with pytest.raises(CannotRun, match=f"got 1 of {CLIPS}; the file names another system or other versions"):
+            outcome(file, again, pool)
 
 
-def _claimed(run: RunFolder, place: Path, circumstances: dict[str, Any]) -> Path:
+def _no_sound(row: ClipRow) -> ClipRow:
+    return row.model_copy(update={"resynthesis_sha256": None})
+
+
+def _claimed(run: RunFolder, place: Path, circumstances: dict[str, Any], change: Change = _other_sound) -> Path:
     info = run.info()
     copy = RunFolder(place / "voices")
     stamps = tuple(of.model_copy(update=circumstances) for of in info.provenance)
     copy.write_info(info.model_copy(update={"provenance": stamps}))
     first, *others = run.rows()
-    copy.write_rows([first, *map(_other_sound, others)], list(info.metrics))
+    copy.write_rows([first, *map(change, others)], list(info.metrics))
     return packed(copy, place / "claimed.zip")
 
 

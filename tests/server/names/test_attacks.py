@@ -16,7 +16,7 @@ from codec_superb.server.database.models import Codec, Family, Submission, Verif
 from codec_superb.server.errors import Conflict
 from codec_superb.server.moderation.service import decide, transfer
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.encoders import said_of_the_board, told_settings
+from codec_superb.server.names.encoders import said_of_the_board, stamp_doubts, told_settings
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of
 from codec_superb.server.verification.jobs import enqueue_unverified
@@ -208,6 +208,21 @@ class TestCatalogue:
         assert (answer["status"], [each["kind"] for each in answer["warnings"]]) == ("held", ["name"])
         plain = packed("opus_16k", seed=9, **fields | {"settings": fields["settings"] | {"precision": "float16"}})
         assert service.send(plain, account="honest").json()["status"] == "self-reported"
+
+    @pytest.mark.parametrize(
+        ("stamp", "kinds"),
+        [
+            ({"processor": "the maintainers' machine, officially verified"}, ["name"]),
+            ({"backends": {"pesq": "verified"}}, ["name"]), ({"packages": {"numpy": "2.1 ✓"}}, ["name"]),
+            ({"processor": "Intel(R) Xeon(R) Processor @ 2.90GHz", "command": "codec-superb resynth --codec opus_16k",
+              "packages": {"codec-superb": "0.1.0"}, "backends": {"pesq": "fast"}}, []),
+        ],
+    )  # fmt: skip
+    def test_words_of_the_board_in_a_stamp(self, stamp: dict[str, Any], kinds: list[str]) -> None:
+        """The codec's page shows machine, packages and backends as facts; a command line is seen to be one."""
+        usual = {"processor": "", "platform": "Linux", "device": "cpu", "python": "CPython 3.11.7", "packages": {}}
+        made = Submission(document={"datasets": [{"provenance": [usual | stamp]}]})
+        assert [kind for kind, _ in stamp_doubts(made)] == kinds
 
     def test_it_stays_nobodys(self, service: Service, packed: Any) -> None:
         """Whoever sends it first owns nothing, another's results do not replace it unasked, nor any a verified one."""

@@ -41,6 +41,7 @@ def test_all_submissions_custom_tasks_are_listed(app: FastAPI, database: Databas
                 _custom(found[0], "else", "Else: accuracy", "d"),
             ]
             submission.document = {**submission.document, FIELD: rows}
+            submission.status = "verified"
     with TestClient(app) as client:
         page = client.get("/custom").text
         tasks = page[page.index('id="tasks"') :]
@@ -53,6 +54,7 @@ def test_all_submissions_custom_tasks_are_listed(app: FastAPI, database: Databas
         assert all(value in tasks for value in ("80.00", "75.00", "35.00"))
         assert "Topic" not in client.get("/").text
         assert TASK.label not in tasks
+        assert tasks.count(", not run again") == len(lines)  # only its maker runs a task
 
 
 def test_one_account_fills_no_page(app: FastAPI, database: Database) -> None:

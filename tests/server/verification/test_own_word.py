@@ -50,6 +50,15 @@ def hover(board: TestClient, address: str, title: str) -> str:
     return next(text for text in texts if title in text)
 
 
+def test_the_front_in_words(board: TestClient) -> None:
+    """Of a score the badge is the codec's, of an application's figure it is the figure's."""
+    for metric, said in (("score", "verified"), (WER, OWN)):
+        page = board.get(f"/?category=speech&metric={metric}", headers=HTML).text
+        words = page[page.index('id="front-words"') :].split("</details>")[0]
+        (line,) = [line for line in words.splitlines() if ">Opus 12K<" in line]
+        assert f"({said})" in line
+
+
 def test_the_page_of_encoders(board: TestClient) -> None:
     """A row a figure: that of the original too."""
     found = board.get("/api/v1/xares").json()["figures"]

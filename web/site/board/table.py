@@ -22,7 +22,7 @@ from codec_superb.web.report.columns import (
     rate_note,
     value_columns,
 )
-from codec_superb.web.rows import ApplicationRow, BoardRow
+from codec_superb.web.rows import ApplicationRow, BoardRow, figure_label
 from codec_superb.web.site.board.address import Addresses
 from codec_superb.web.site.board.card_columns import card_columns
 from codec_superb.web.site.board.choices import CHOOSABLE, BoardView
@@ -267,9 +267,14 @@ def _heading(column: RankingColumn, view: BoardView, addresses: Addresses, mark:
     )
 
 
-def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRow, str]]:
-    """Describe the chart in text for screen readers: each codec with its bitrate and value."""
-    return [(row, _place(row, quantity)) for row in rows]
+def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRow, str, str]]:
+    """Describe the chart in text for screen readers: each codec with its bitrate and value, and on whose word it is."""
+    return [(row, _place(row, quantity), _said_by(row, quantity.key)) for row in rows]
+
+
+def _said_by(row: BoardRow, key: str) -> str:
+    asked = [row.applications[key]] if key in row.applications else []
+    return "published" if row.source == "published" else figure_label(row.source_label, *asked)
 
 
 def value_of(row: BoardRow, quantity: Quantity) -> float | None:
