@@ -27,7 +27,8 @@ from codec_superb.server.database.models import (
 )
 from codec_superb.server.errors import Conflict, Refused
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.encoders import encoder_doubts, said_of_the_board, stamp_doubts, told_settings
+from codec_superb.server.names.board_words import said_of_the_board, stamp_doubts, told_settings
+from codec_superb.server.names.encoders import encoder_doubts
 from codec_superb.server.names.looks import (
     alike,
     expect_look,

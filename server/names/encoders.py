@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.table import PROBES
-from codec_superb.pipeline.submission.titles import badge_like
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.names import catalogue
+from codec_superb.server.names.board_words import said_of_the_board, told_settings
 from codec_superb.server.names.looks import TAKEN
-from codec_superb.server.names.skeleton import reserved_word, skeleton
+from codec_superb.server.names.skeleton import skeleton
 from codec_superb.web.xares.rows import codec_named, encoder_of, is_xares
 
 Warnings = Iterator[tuple[str, str]]
@@ -41,33 +40,6 @@ def encoder_doubts(session: Session, submission: Submission) -> Warnings:
     for text in sorted(shown - catalogue.cards().keys()):
         if other := catalogue.look_alike(text):
             yield "encoder", f"has figures of the encoder {text!r}, which looks like {other} of the catalogue"
-
-
-def stamp_doubts(submission: Submission) -> Warnings:
-    """Yield words of the board in what the codec's page shows as facts of the machine; not of command lines."""
-    stamps = [stamp for dataset in submission.document["datasets"] for stamp in dataset.get("provenance", ())]
-    parts = {
-        "machine": {stamp[part] for stamp in stamps for part in ("processor", "platform", "device", "python")},
-        "backend of a metric": {text for stamp in stamps for text in told_settings(stamp.get("backends", {}))},
-        "version of a package": {version for stamp in stamps for version in stamp["packages"].values()},
-    }
-    for what, texts in parts.items():
-        for told in said_of_the_board(what, texts):
-            yield "name", told
-
-
-def told_settings(settings: Mapping[str, Any]) -> set[str]:
-    """Return settings as texts, names included."""
-    return {f"{name.replace('_', ' ')}: {value}" for name, value in settings.items()}
-
-
-def said_of_the_board(what: str, texts: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each of the texts with a word or a mark that is the board's."""
-    for text in sorted(texts):
-        if word := reserved_word(text):
-            yield f"the {what} {text!r} says {word!r}, which is the board's to say"
-        elif mark := badge_like(text):
-            yield f"the {what} {text!r} has {mark}, which looks like a badge"
 
 
 def _of_accounts(session: Session, submission: Submission, shown: set[str]) -> Warnings:

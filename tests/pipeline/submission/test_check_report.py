@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from codec_superb.pipeline.submission.check import check, check_and_open
 from codec_superb.pipeline.submission.facts.clips import KnownClip, KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.samples import is_ogg_opus
+from codec_superb.pipeline.submission.schema import MOST_DATASETS
 
 ROWS = draw_rows(1, 6)
 HERE = known_clips(ROWS)
@@ -53,6 +55,19 @@ def test_a_true_file(file: bytes) -> None:
     assert (report.ok, report.codec, report.datasets, report.clips, report.more) == (True, "opus_16k", ("mini",), 6, 0)
     assert report.notes == ("mini: not verified here, because the dataset is not prepared on this machine",)
     assert opened.aggregates == opened.submission.aggregates
+
+
+def test_more_datasets_than_a_check_can_bear(file: bytes) -> None:
+    """Each costs as much as a thousand rows, and a document of 4 MB has room for 5,000: no row of it is read."""
+
+    def many(members: dict[str, bytes]) -> None:
+        document = json.loads(members["submission.json"])
+        document["datasets"] *= MOST_DATASETS + 1
+        members |= {"submission.json": json.dumps(document).encode(), "clips.parquet": b"unread"}
+
+    ((where, expected, *_),) = found(rewrite(io.BytesIO(file), many))
+    assert where == "submission.json: datasets"
+    assert f"at most {MOST_DATASETS}" in expected
 
 
 def test_what_is_no_zip(file: bytes) -> None:

@@ -23,13 +23,13 @@ from codec_superb.server.ingest import examine, fork_server
 
 def attack(file, task, result, parts):
     import ctypes, fcntl, json, os, resource, signal, socket, struct, threading
-    parent, told = os.getppid(), {}
+    parent, told, place = os.getppid(), {}, f"/tmp/left-behind-{os.getpid()}"
     attempts = {
         "read a file": lambda: open("/etc/passwd"),
         "list a folder": lambda: os.listdir("/"),
-        "write a file": lambda: open("/tmp/left-behind", "w"),
+        "write a file": lambda: open(place, "w"),
         "remove a file": lambda: os.unlink("/tmp/nothing-is-here"),
-        "make a folder": lambda: os.mkdir("/tmp/left-behind"),
+        "make a folder": lambda: os.mkdir(place),
         "change rights": lambda: os.fchmod(result.fileno(), 0o777),
         "make a socket": lambda: socket.socket(),
         "make a pair of sockets": lambda: socket.socketpair(),
