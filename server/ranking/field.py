@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,7 @@ from codec_superb.server.leaderboard.select import Ranked, quantity_of, rank, re
 from codec_superb.server.ranking.bands import band_of
 from codec_superb.server.ranking.weights import ASPECTS
 from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.rows import own_word_label
 from codec_superb.web.site.board.choices import BoardState
 from codec_superb.web.site.ranking.view import RankingSource, UnrankedCodec
 
@@ -69,13 +70,22 @@ def field(snapshot: Snapshot, source: RankingSource, band: str, aspects: Sequenc
         if reason:
             unranked.append(UnrankedCodec(entry.codec, reason))
         else:
-            chosen.append((entry, rate))
+            chosen.append((_by_its_figures(entry, aspects), rate))
     entries = tuple(entry for entry, _ in chosen)
     cells = [cell for name in aspects for cell in _cells(snapshot, source, name, ranked[name], entries)]
     datasets = {name: found.datasets for name, found in ranked.items()}
     senders = Counter(entry.sender for entry in entries)
     votes = tuple(Fraction(1, senders[entry.sender]) for entry in entries)
     return Field(entries, [rate for _, rate in chosen], tuple(cells), votes, datasets, tuple(unranked))
+
+
+def _by_its_figures(entry: BoardEntry, aspects: Sequence[str]) -> BoardEntry:
+    """Return it as its account's word where its badge does not cover a figure of an application that is weighed."""
+    weighed = [ASPECTS[name] for name in aspects if ASPECTS[name].quantity != SCORE_KEY]
+    figures = [entry.application(of.quantity, of.category, "") for of in weighed]
+    if all(row is None or row.run_again for row in figures):
+        return entry
+    return replace(entry, source="self-reported", source_label=own_word_label(entry.submitter))
 
 
 def _ranked(snapshot: Snapshot, source: RankingSource, aspect: str) -> Ranked:

@@ -59,6 +59,17 @@ def test_the_front_in_words(board: TestClient) -> None:
         assert f"({said})" in line
 
 
+def test_a_ranking_by_what_nobody_ran_again(board: TestClient) -> None:
+    """Where a figure is weighed that the badge does not cover, the codec is its account's word, and votes so."""
+    for weights, status in (
+        ("intelligibility=0&speech=1", "verified"),
+        ("intelligibility=1&speech=1", "self-reported"),
+    ):
+        found = board.get(f"/api/v1/ranking?audio=0&music=0&{weights}").json()
+        assert {of["codec"]: of["status"] for of in found["codecs"]} == {"opus_12k": status, "opus_16k": "verified"}
+        assert ("not run again" in found["summary"]) == (status == "self-reported")
+
+
 def test_the_page_of_encoders(board: TestClient) -> None:
     """A row a figure: that of the original too."""
     found = board.get("/api/v1/xares").json()["figures"]
