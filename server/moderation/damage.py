@@ -20,8 +20,6 @@ BY_ONE_CLIP = 0.5
 """What a clip may bring by chance, shared among all that are compared. Of 37,620 draws of 4 to 21 clips from real runs
 of five codecs under eight mild conditions one was further ahead: Codec 2 on music."""
 
-AGREEING = 2
-"""Senders whose clean results, where they are most, hold one under a condition, as with values of applications."""
 MOST_SENDERS = 30
 """Clean results that are compared, the newest beside verified ones and the account's own."""
 
@@ -51,8 +49,8 @@ class Damage(NamedTuple):
 def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     """Compare a submission with the public ones of its codec on the other side, whichever came first.
 
-    What another account reported under a name that is nobody's makes a remark: its word holds nobody. Under a
-    condition that of most senders does, where none is verified.
+    What another account reported under a name that is nobody's makes a remark of the clean result: its word holds
+    nobody. One under a condition waits beside what most senders have clean, where none is verified.
     """
     if submission.custom or _may_be_better(submission):
         return
@@ -88,7 +86,7 @@ def _beside_clean(damaged: Submission, clean: Sequence[Submission], clips: Share
     for where, votes in verdicts.items():
         told = [(_is_known(other, damaged), text) for other, text in votes if text]
         sure = any(other.status == "verified" for other, _ in votes)
-        holds = any(known for known, _ in told) or (not sure and len(told) >= AGREEING and 2 * len(told) > len(votes))
+        holds = any(known for known, _ in told) or (not sure and 2 * len(told) > len(votes))
         if told:
             yield Damage(where, max(told, key=itemgetter(0))[1], holds)
 
