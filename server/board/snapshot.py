@@ -36,8 +36,8 @@ _PARTS = {"low": 1, "high": 2}
 _States = tuple[tuple[str, str], ...]
 """Datasets, each with its state."""
 T = TypeVar("T")
-_MOST_RANKED = 200
-"""Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
+_MOST_RANKED = 400
+"""Choices of filters and metric whose ranks, or rows of the front, are kept: up to 30 kB each with 2,000 codecs."""
 
 
 class ResultFrame:
@@ -244,7 +244,7 @@ class Snapshot:
     preferred: DefaultSource = "runs"
     """What the maintainer wants to be shown where nobody chose a source."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
-    """Cache of ``select`` for this revision."""
+    """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)

@@ -55,7 +55,13 @@ def prepare(snapshot: Snapshot) -> None:
 
 
 def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
-    """Find the codecs of the chart's Pareto front, over all pages, lowest bitrate first."""
+    """Find the codecs of the chart's Pareto front, lowest bitrate first; kept for all pages and orders."""
+    chosen = state.filters()
+    found: list[BoardRow] = snapshot.ranked.get(("front", chosen), lambda: _front_rows(snapshot, chosen))
+    return found
+
+
+def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     ranked = rank(snapshot, state)
     frame, found = ranked.frame, ordered(ranked, state)
     if state.metric in APPLICATIONS:

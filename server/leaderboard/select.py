@@ -76,11 +76,7 @@ def quantity_of(key: str) -> Quantity:
 
 def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     """Apply the filters and rank what passes by the chosen quantity; kept for other pages and orders of the same."""
-    usual = BoardState()
-    chosen = replace(
-        state, search=usual.search, sort=usual.sort, descending=usual.descending, page=usual.page,
-        columns=usual.columns, only_columns=usual.only_columns,
-    )  # fmt: skip
+    chosen = replace(state.filters(), search="")
     found: Ranked = snapshot.ranked.get(chosen, lambda: _rank(snapshot, chosen))
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,42 +24,13 @@ from codec_superb.server.database.models import Result
 from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.exports import flat_rows
-from codec_superb.server.leaderboard.pages import prepare
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
 from codec_superb.web.application_rows import most_sent
 from codec_superb.web.figures.rate import hover_text
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report.columns import rate_note
-from codec_superb.web.site.board import rows
 from codec_superb.web.site.board.choices import BoardView
-from codec_superb.web.site.board.page import leaderboard_page
-from codec_superb.web.site.page import PageContext
-
-NEURAL = {"kind": "neural", "frame_rate": 75.0, "codebooks": 8, "codebook_size": 1024, "nominal_kbps": 6.0,
-          "sampling_rate": 24000, "family": "encodec", "weights": {"source": "facebook/encodec_24khz"}}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
-    """Eight codecs that differ in all that can be filtered."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('board') / 'leaderboard.sqlite'}"
-    upgrade(url)
-    database = Database(url)
-    with database.transaction(write=True) as session:
-        make_submission(session, "opus_6k", 6.0, 0.70)
-        make_submission(session, "opus_12k", 12.0, 0.80, status="verified")
-        make_submission(session, "opus_24k", 24.0, 0.81, result={"tokens_per_second": 50.0})  # without codebooks
-        make_submission(session, "encodec_6k", 6.0, 0.75, card=NEURAL)
-        here = {"title": "Mine", "weights": {"source": "/home/me/weights.pt"}, "causal": False}
-        make_submission(session, "secret", 6.0, 0.78, card=NEURAL | here)
-        make_submission(session, "elsewhere", 9.0, 0.99, datasets={"other": ["speech"], "mini": ["speech"]})
-        make_submission(session, "partial", 10.0, 0.95, result={"complete": False, "failed": 3})
-        make_submission(session, "alone", 11.0, 0.6, result={"low": None, "high": None})
-        make_submission(session, "waiting", 12.0, 0.99, status="pending")
-    with database.transaction() as session:
-        yield load_snapshot(session, None)
-    database.close()
 
 
 def view(snapshot: Snapshot, **chosen: Any) -> BoardView:
@@ -339,18 +309,6 @@ def test_what_was_not_followed_is_handed_on(snapshot: Snapshot) -> None:
     third.frame("music", "", "runs")
     assert ("music", "", "runs") not in third.before
     assert ("music", "", "runs") in third.frames()
-
-
-def test_no_first_visitor_waits_for_rows(snapshot: Snapshot) -> None:
-    """What the service prepares before it is ready is what the pages of every category show."""
-    rows._write_once.cache.clear()
-    prepare(snapshot)
-    prepared = set(rows._write_once.cache)
-    for query in ({}, {"category": "music"}, {"sort": "kbps", "kbps_max": "12"}, {"metric": "mel"}):
-        state = parse(query.items(), default_source=snapshot.default_source, datasets=())
-        leaderboard_page(select(snapshot, state), (), PageContext(title="", path="/", version=""))
-    assert prepared
-    assert set(rows._write_once.cache) == prepared
 
 
 def test_a_bitrate_that_nobody_counted_has_no_rank(tmp_path: Path) -> None:

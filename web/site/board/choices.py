@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
@@ -74,6 +74,14 @@ class BoardState:
     only_columns: bool = False
     """No other columns than these."""
     page: int = 1
+
+    def filters(self) -> BoardState:
+        """Return the same without order, columns and page: what chooses codecs, and the quantity they are ranked by."""
+        usual = BoardState()
+        return replace(
+            self, sort=usual.sort, descending=usual.descending, page=usual.page, columns=usual.columns,
+            only_columns=usual.only_columns,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)

@@ -6,8 +6,8 @@ of a row but its rank follows from :attr:`BoardRow.identity`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from threading import Lock
 
@@ -30,9 +30,9 @@ class WrittenRow:
 
     head: str
     """The cell of the name."""
-    cells: Mapping[str, str]
-    """By column: what follows ``<td`` in its cell."""
-    filled: frozenset[str]
+    cells: dict[str, str] = field(default_factory=dict)
+    """By column, of those that some page had: what follows ``<td`` in its cell."""
+    filled: set[str] = field(default_factory=set)
     """Columns in which the row has something."""
 
 
@@ -41,24 +41,23 @@ _MOST_KEPT = 8_000
 
 
 def write_row(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
-    """Write a row, or find it as it was written before, with the same columns."""
-    return (_write_once if row.identity else _write)(row, name, url, columns)
+    """Write a row, or find it as it was written before and add the columns that it does not have yet."""
+    written = (_begin_once if row.identity else _begin)(row, name, url)
+    for column, fill in columns:
+        if column.key != RANK and column.key not in written.cells:
+            cell = fill(row)
+            if cell.sort:
+                written.filled.add(column.key)
+            # last: another thread that finds the cell has no more to do
+            written.cells[column.key] = _rest(cell)
+    return written
 
 
-def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
-    cells = {column.key: fill(row) for column, fill in columns if column.key != RANK}
-    return WrittenRow(
-        head=str(_head()(name(row), url, row.result.codec if row.submission else "")),
-        cells={key: _rest(cell) for key, cell in cells.items()},
-        filled=frozenset(key for key, cell in cells.items() if cell.sort),
-    )
+def _begin(row: BoardRow, name: Fill, url: str) -> WrittenRow:
+    return WrittenRow(str(_head()(name(row), url, row.result.codec if row.submission else "")))
 
 
-def _key(row: BoardRow, _name: Fill, _url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> Hashable:
-    return row.identity, tuple(column.key for column, _ in columns)
-
-
-_write_once = cached(LRUCache(_MOST_KEPT), key=_key, lock=Lock())(_write)
+_begin_once = cached(LRUCache(_MOST_KEPT), key=lambda row, _name, _url: row.identity, lock=Lock())(_begin)
 
 
 def assemble_row(row: WrittenRow, rank: RankingCell, columns: Sequence[Place], shown: str) -> Markup:
