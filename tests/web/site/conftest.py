@@ -10,6 +10,7 @@ from support.server.board import make_submission
 from support.web.site import running_site
 
 from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
@@ -39,6 +40,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 make_submission(
                     session, f"{family}_{rate:g}k".replace(".", "_"), rate, score, status, card={"family": family}
                 )  # fmt: skip
+        for loss in (5, 20):
+            under = parse_condition(f"loss:{loss}")
+            score = dict.fromkeys(CATEGORIES, 0.6 - 0.004 * loss)
+            make_submission(session, "opus_6k", 6.0, score, card={"family": "opus"}, condition=under)
     database.close()
     with running_site(settings) as address:
         yield address

@@ -160,15 +160,66 @@
       Object.assign(layout, { showlegend: named.size > 1, legend });
     }
     const scale = format === "png" ? 2 : 1;
-    const link = document.createElement("a");
-    link.href = await window.Plotly.toImage({ data, layout }, { format, scale, ...FILE, height });
-    link.download = fileName(element, format);
+    download(await window.Plotly.toImage({ data, layout }, { format, scale, ...FILE, height }), fileName(element, format));
+  }
+
+  function download(href, name) {
+    const link = Object.assign(document.createElement("a"), { href, download: name });
     link.click();
+  }
+
+  // A chart that the page has as SVG takes its colours and letters from the style sheet: its file carries them itself.
+  const STYLES = ["fill", "stroke", "stroke-width", "font-family", "font-size"];
+  const HEADING = 28;
+
+  function drawing(element) {
+    const rgb = (colour) => `rgb(${[1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)).join(", ")})`;
+    const lightOf = new Map(isDark() ? [...darkOf].map(([colour, shown]) => [rgb(shown), colour]) : []);
+    const { width, height } = element.viewBox.baseVal;
+    const [ink, paper] = ["--ink", "--paper"].map((name) => getComputedStyle(element).getPropertyValue(name).trim());
+    const lightened = (colour) => lightOf.get(colour.startsWith("#") ? rgb(colour) : colour) ?? colour;
+    const copy = element.cloneNode(true);
+    const copies = copy.querySelectorAll("*");
+    for (const [index, part] of element.querySelectorAll("*").entries()) {
+      const style = getComputedStyle(part);
+      for (const name of STYLES) copies[index].setAttribute(name, lightened(style.getPropertyValue(name)));
+    }
+    const family = getComputedStyle(element).fontFamily;
+    const made = (name, attributes) => {
+      const part = document.createElementNS(copy.namespaceURI, name);
+      for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
+      return part;
+    };
+    const title = made("text", { x: 8, y: 16 - HEADING, fill: lightened(ink), "font-family": family, "font-size": "13px" });
+    title.textContent = element.dataset.title;
+    copy.prepend(made("rect", { x: 0, y: -HEADING, width, height: height + HEADING, fill: lightened(paper) }), title);
+    copy.setAttribute("viewBox", `0 ${-HEADING} ${width} ${height + HEADING}`);
+    copy.setAttribute("width", FILE.width);
+    copy.setAttribute("height", Math.round((FILE.width / width) * (height + HEADING)));
+    copy.removeAttribute("class");
+    return copy;
+  }
+
+  async function saveDrawing(element, format) {
+    const copy = drawing(element);
+    let url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+    if (format === "png") {
+      const picture = Object.assign(new Image(), { src: url });
+      await picture.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+      URL.revokeObjectURL(url);
+      url = canvas.toDataURL("image/png");
+    }
+    download(url, `codec-superb-${element.id}.${format}`);
   }
 
   document.addEventListener("click", ({ target }) => {
     const button = target.closest?.("button[data-save]");
-    if (button) save(document.getElementById(button.dataset.of), button.dataset.save);
+    if (!button) return;
+    const element = document.getElementById(button.dataset.of);
+    (element instanceof SVGElement ? saveDrawing : save)(element, button.dataset.save);
   });
 
   async function show(element) {

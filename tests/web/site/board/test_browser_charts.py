@@ -73,6 +73,33 @@ def test_a_point_tells_and_leads_and_a_chart_is_a_file(browser: Browser, site: s
 
 
 @pytest.mark.sample(1, among="the board in a browser")
+def test_charts_of_conditions_are_files(browser: Browser, site: str) -> None:
+    """They carry title, light colours and letters themselves, whatever the page looks like."""
+    with visitor(browser, site, scheme="dark") as page:
+        page.goto("/conditions")
+        chart = page.locator("svg.multiple").first.get_attribute("id")
+        assert chart
+        page.locator(f"#{chart}").scroll_into_view_if_needed()
+        name, svg = saved(page, chart, "svg")
+        assert name == f"codec-superb-{chart}.svg"
+        drawing = ET.fromstring(svg)
+        assert drawing.get("width") == "1000"
+        words = ["".join(part.itertext()) for part in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        assert words[0] == page.locator(f"#{chart}").get_attribute("data-title")
+        assert {"opus_6k", "clean", "5", "20"} <= set(words)
+        family = family_style("opus").colour
+        colours = {part.get("stroke") for part in drawing.iter("{http://www.w3.org/2000/svg}polyline")}
+        assert colours & {family, f"rgb({', '.join(str(int(family[at : at + 2], 16)) for at in (1, 3, 5))})"}
+        name, png = saved(page, chart, "png")
+        with Image.open(BytesIO(png)) as picture:
+            pixels = np.asarray(picture.convert("RGB"))
+            assert picture.width == 2000
+            assert pixels[3, 3].min() > 240
+            own = np.array([int(family[at : at + 2], 16) for at in (1, 3, 5)])
+            assert (np.abs(pixels.astype(int) - own).max(axis=2) < 3).sum() > 500  # its line is there
+
+
+@pytest.mark.sample(1, among="the board in a browser")
 def test_columns_fit_the_screen_and_are_chosen(browser: Browser, site: str) -> None:
     """By default nothing lies outside; a ticked column comes at any width, and stays in the address and for axe."""
     with visitor(browser, site, width=390) as page:
