@@ -58,8 +58,9 @@ def make_engine(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Eng
     ``pool_size`` connections to PostgreSQL are kept open, ``max_overflow`` more are opened when all are in use.
     """
     if url.startswith("sqlite"):
-        # hide_parameters keeps tokens and contacts out of errors
-        engine = create_engine(url, connect_args={"timeout": LOCK_SECONDS}, hide_parameters=True)
+        # hide_parameters keeps tokens and contacts out of errors. A connection is an open file: as many as threads ask
+        # for one, since a reader who waits for others has done nothing to be refused
+        engine = create_engine(url, connect_args={"timeout": LOCK_SECONDS}, hide_parameters=True, max_overflow=-1)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
