@@ -13,6 +13,8 @@ _LETTERS = 60
 """Of a setting, which is a stranger's word."""
 _DIGITS = 8
 """Of a hash that tells two models from each other."""
+_MOST = 6
+"""Differences that are told; a file may state any number of settings."""
 Kind = TypeVar("Kind", bound=Hashable)
 
 
@@ -67,7 +69,8 @@ def differences(own: ProbeModel, usual: ProbeModel) -> str:
     told += [flag if getattr(own, flag) else f"not {flag}" for flag in flags]
     told += [_pair(pair) for pair in mine if pair not in theirs]
     names = {name for name, _ in mine}
-    return ", ".join([*told, *(f"without {shortened(name, _LETTERS)}" for name, _ in theirs if name not in names)])
+    told += [f"without {shortened(name, _LETTERS)}" for name, _ in theirs if name not in names]
+    return ", ".join([*told[:_MOST], *([f"{len(told) - _MOST} more"] if len(told) > _MOST else [])])
 
 
 def _conditions(model: ProbeModel) -> list[tuple[str, str]]:
@@ -76,7 +79,8 @@ def _conditions(model: ProbeModel) -> list[tuple[str, str]]:
 
 def _pair(setting: tuple[str, str]) -> str:
     name, value = setting
-    return f"{shortened(name, _LETTERS)} {shortened(value, _LETTERS)}"
+    said = value[:_DIGITS] if name.endswith("sha256") else shortened(value, _LETTERS)
+    return f"{shortened(name, _LETTERS)} {said}"
 
 
 def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
