@@ -7,8 +7,14 @@ from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.web.rows import ApplicationRow, ProbeModel
-from codec_superb.web.text import count
+from codec_superb.web.text import count, shortened
 
+_LETTERS = 60
+"""Of a setting, which is a stranger's word."""
+_DIGITS = 8
+"""Of a hash that tells two models from each other."""
+_MOST = 6
+"""Differences that are told; a file may state any number of settings."""
 Kind = TypeVar("Kind", bound=Hashable)
 
 
@@ -46,6 +52,35 @@ def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | 
             votes.setdefault(sender, row)
     ordered = sorted(votes.values(), key=lambda row: row.numbers.reference.value or 0.0)
     return ordered[(len(ordered) - 1) // 2]
+
+
+def settings_text(model: ProbeModel) -> str:
+    """Say how a probe was run: its version and settings."""
+    return ", ".join(map(_pair, _conditions(model)))
+
+
+def differences(own: ProbeModel, usual: ProbeModel) -> str:
+    """Say in what a model differs from the usual one: the beginning of its hash, settings; '' where both are equal."""
+    mine, theirs = _conditions(own), _conditions(usual)
+    told = [own.backend] if own.backend != usual.backend else []
+    if own.sha256 != usual.sha256:
+        told.append(own.sha256[:_DIGITS] or "hash not known")
+    flags = [flag for flag in ("random", "remote") if getattr(own, flag) != getattr(usual, flag)]
+    told += [flag if getattr(own, flag) else f"not {flag}" for flag in flags]
+    told += [_pair(pair) for pair in mine if pair not in theirs]
+    names = {name for name, _ in mine}
+    told += [f"without {shortened(name, _LETTERS)}" for name, _ in theirs if name not in names]
+    return ", ".join([*told[:_MOST], *([f"{len(told) - _MOST} more"] if len(told) > _MOST else [])])
+
+
+def _conditions(model: ProbeModel) -> list[tuple[str, str]]:
+    return [("version", model.version), *model.settings]
+
+
+def _pair(setting: tuple[str, str]) -> str:
+    name, value = setting
+    said = value[:_DIGITS] if name.endswith("sha256") else shortened(value, _LETTERS)
+    return f"{shortened(name, _LETTERS)} {said}"
 
 
 def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:

@@ -11,11 +11,12 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.figures.token_contents import contents_chart, contents_points
-from codec_superb.web.figures.tokens import tokens_chart
+from codec_superb.web.figures.token_contents import PHONES, contents_chart, contents_points
+from codec_superb.web.figures.tokens import ENTROPY, tokens_chart
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
 from codec_superb.web.site.tokens.page import TokensView
+from codec_superb.web.site.tokens.settings import Asked, asked_alike, tell_others
 from codec_superb.web.text import MISSING
 
 
@@ -28,12 +29,13 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
     chosen = dataset or next(iter(names), "")
     about = perplexities_about()
     tables = [(of["title"], of["definition"], _published(name)) for name, of in about["tables"].items()]
-    return TokensView(chosen, datasets, _codecs_on(snapshot, chosen), tables, about)
+    return TokensView(chosen, datasets, _asked_on(snapshot, chosen), tables, about)
 
 
 def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:
     """Draw a figure against an axis. Raises NotFound where no codec has it, naming the figures that there are."""
-    codecs = _codecs_on(snapshot, dataset)
+    asked = _asked_on(snapshot, dataset)
+    codecs = asked.codecs
     there = columns(codecs)
     if figure not in there:
         raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(there) or 'none'}")
@@ -43,15 +45,17 @@ def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> F
         if ENTROPY_KBPS in rows and (value := rows[ENTROPY_KBPS].numbers.resynthesis.value) is not None
     }
     drawn = [(result, rows[figure]) for result, rows in codecs if figure in rows]
-    return tokens_chart(figure, across, drawn, entropy)
+    shown = (figure, ENTROPY_KBPS) if across == ENTROPY else (figure,)
+    return tell_others(tokens_chart(figure, across, drawn, entropy), asked.others, shown)
 
 
 def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
     """Draw phones told against speakers told. Raises NotFound where no codec has both."""
-    points = contents_points(_codecs_on(snapshot, dataset))
+    asked = _asked_on(snapshot, dataset)
+    points = contents_points(asked.codecs)
     if not points:
         raise NotFound(f"no codec has phones and speakers told by its tokens on {dataset!r}; probe tokens.contents")
-    return contents_chart(points)
+    return tell_others(contents_chart(points), asked.others, (PHONES,))
 
 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
@@ -65,16 +69,16 @@ def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
 
-def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Tokens]:
+def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:
     found = ((entry, entry.applications.get(dataset, {})) for entry in snapshot.runs)
-    return [_of(entry, dataset) for entry, rows in found if any(is_of_tokens(row) for row in rows.values())]
+    return asked_alike([_of(entry, dataset) for entry, rows in found if any(map(is_of_tokens, rows.values()))])
 
 
 def _of(entry: BoardEntry, dataset: str) -> Tokens:
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
     result = board_row(entry, category, dataset, None, "").result
-    rows = entry.applications[dataset].values()
-    return result, {row.numbers.figure: replace(row, kbps=result.kbps) for row in rows if is_of_tokens(row)}
+    rows = [row for row in entry.applications[dataset].values() if is_of_tokens(row)]
+    return result, {row.numbers.figure: replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows}
 
 
 def _published(name: str) -> TextTable:

@@ -19,6 +19,12 @@ class XaresFigure(ApiModel):
     """Of the encoder or the codec."""
     encoder: str
     """Whose frames are read."""
+    encoder_sha256: str
+    """Of the encoder's files; '' where it is not known."""
+    settings: Mapping[str, str]
+    """How a submission says it was asked."""
+    own: str
+    """In what encoder or settings differ from those that most senders have under the same name; '' for the usual."""
     mode: str
     """What the decoder was trained on: ``references``, ``matched CODEC``, ``shuffled labels`` (a control)."""
     figure: str

@@ -23,6 +23,8 @@ SENDERS = 5
 """Senders of whom none is a quarter by itself."""
 _ROOM = 0.012
 """Share of the axis between its end and the marks."""
+_ABOVE, _LINE = "above", 16
+"""Name of lines above a chart, and the height of one."""
 
 
 def near_others(places: Sequence[float], lossless: Sequence[bool] = (), senders: Sequence[str] = ()) -> list[float]:
@@ -88,11 +90,16 @@ def outside_text(place: float) -> str:
 def tell_outside(layout: dict[str, Any], moved: int) -> None:
     """Count above a chart what stands at the ends of its axis, in place."""
     if moved:
-        layout["margin"]["t"] += 16
-        text = f"{count(moved, 'codec')} outside the axis: {'arrows' if moved > 1 else 'an arrow'} at its end"
-        place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
-        font = {"size": 12, "color": LIGHT.muted}
-        layout["annotations"] = [
-            *layout.get("annotations", ()),
-            {**place, "text": text, "showarrow": False, "font": font},
-        ]
+        tell_above(
+            layout, f"{count(moved, 'codec')} outside the axis: {'arrows' if moved > 1 else 'an arrow'} at its end"
+        )
+
+
+def tell_above(layout: dict[str, Any], text: str) -> None:
+    """Write a line above a chart, over those that are there, in place."""
+    told = [note for note in layout.get("annotations", ()) if note.get("name") == _ABOVE]
+    layout["margin"]["t"] += _LINE
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom"}
+    font = {"size": 12, "color": LIGHT.muted}
+    note = {**place, "yshift": _LINE * len(told), "name": _ABOVE, "text": text, "showarrow": False, "font": font}
+    layout["annotations"] = [*layout.get("annotations", ()), note]

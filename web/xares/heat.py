@@ -47,7 +47,7 @@ def lines_of(rows: Sequence[XaresRow]) -> list[list[XaresRow]]:
     """Group rows by subject: encoders, codecs as encoders and resynthesised sound, each by bitrate."""
     subjects: dict[tuple[str, ...], list[XaresRow]] = {}
     kinds = list(KINDS)
-    for row in sorted(rows, key=lambda row: (kinds.index(row.kind), row.encoder, row.bits_per_s or 0.0, row.subject)):
+    for row in sorted(rows, key=lambda row: (kinds.index(row.kind), row.heard_by, row.bits_per_s or 0.0, row.subject)):
         subjects.setdefault(row.subject, []).append(row)
     return list(subjects.values())
 
@@ -59,12 +59,13 @@ def xares_heat_chart(rows: Sequence[XaresRow]) -> Figure:
     heading = ""
     for members in lines_of(rows):
         first = members[0]
-        own = KINDS[first.kind] + (f", heard by\n{first.encoder}" if first.kind == "resynthesis" else "")
+        heard = f", heard by\n{first.encoder}" + (f"\nown, {first.own}" if first.own else "")
+        own = KINDS[first.kind] + (heard if first.kind == "resynthesis" else "")
         if own != heading:
             heading = own
             lines.append(HeatLine(heading))
         by_task = {(row.figure, row.dataset): row for row in members}
-        name = first.title if first.mode == REFERENCES else f"{first.mode}: {first.title}"
+        name = first.label if first.mode == REFERENCES else f"{first.mode}: {first.label}"
         lines.append(HeatLine(name, tuple(_cell(by_task.get(task)) for task in tasks)))
     return heat_chart(lines, [task_title(task, tasks) for task in tasks])
 

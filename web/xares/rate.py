@@ -41,7 +41,7 @@ def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
         return {"data": [], "layout": {**base_layout(), "annotations": [{**place, "text": "Nothing was measured"}]}}
     quantity = drawn[0].quantity
     layout, placed = _axes(drawn, quantity, across)
-    heard_by = {row.encoder for row in drawn if row.kind == "resynthesis"}
+    heard_by = {row.heard_by for row in drawn if row.kind == "resynthesis"}
     families: dict[str, list[_Placed]] = {}
     for each in placed:
         families.setdefault(_family(each.row, several=len(heard_by) > 1), []).append(each)
@@ -49,7 +49,11 @@ def xares_rate_chart(rows: Sequence[XaresRow], across: Across = "") -> Figure:
     traces += [_marks(name, members, quantity) for name, members in families.items()]
     traces.append(_names(placed, layout))
     controls = [
-        Ceiling(row.encoder, row.value, chart_text(", ".join(filter(None, (row.mode, row.source))), 120))
+        Ceiling(
+            row.encoder,
+            row.value,
+            chart_text(", ".join(filter(None, (row.mode, row.own and f"own, {row.own}", row.source))), 120),
+        )
         for row in rows
         if row.control and row.kind != "resynthesis"
     ]
@@ -102,10 +106,10 @@ def _axes(rows: Sequence[XaresRow], quantity: Quantity, across: Across) -> tuple
 def _family(row: XaresRow, *, several: bool) -> str:
     """Name what is drawn alike: a codec keeps its family's colour, and has another shape where it is the encoder."""
     if row.kind == "encoder":
-        return row.title
+        return row.heard_by if row.own else row.title
     if row.kind == "codec as encoder":
-        return f"{row.family} (as encoder)"
-    return f"{row.family} (heard by {row.encoder})" if several else row.family
+        return f"{row.family} (as encoder{', own' if row.own else ''})"
+    return f"{row.family} (heard by {row.heard_by})" if several else row.family
 
 
 def _seeds(family: str, members: Sequence[_Placed]) -> dict[str, Any]:
@@ -175,12 +179,12 @@ def _names(placed: Sequence[_Placed], layout: dict[str, Any]) -> dict[str, Any]:
     """Name the points whose name fits, over everything else."""
     (left, right), (bottom, top) = layout["xaxis"]["range"], layout["yaxis"]["range"]
     places = [((x - left) / (right - left), (row.value - bottom) / (top - bottom)) for x, *_, row in placed]
-    labels = [shortened(each.row.title, LABEL_LENGTH) for each in placed]
+    labels = [shortened(each.row.label, LABEL_LENGTH) for each in placed]
     fits = fitting_labels(places, labels, places)
     shown = [each for each, fit in zip(placed, fits, strict=True) if fit]
     return {
         "type": "scatter", "name": "names", "meta": {"role": "names"}, "mode": "markers+text",
         "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink}, "x": [10**each.x for each in shown],
-        "y": [each.row.value for each in shown], "text": [chart_text(each.row.title, LABEL_LENGTH) for each in shown],
+        "y": [each.row.value for each in shown], "text": [chart_text(each.row.label, LABEL_LENGTH) for each in shown],
         "textposition": "top left", "textfont": {"size": 12, "color": LIGHT.ink}, "hoverinfo": "skip",
     }  # fmt: skip

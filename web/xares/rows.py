@@ -13,9 +13,10 @@ from codec_superb.applications.table import PROBES
 from codec_superb.applications.understanding.own import XARES
 from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, Reading, XaresResult
 from codec_superb.metrics.results import Score
+from codec_superb.web.application_rows import differences, most_sent
 from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import ApplicationRow, CodecResult, figure_label
+from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel, figure_label
 from codec_superb.web.understanding.choose import UNREAD
 
 Kind = Literal["encoder", "codec as encoder", "resynthesis"]
@@ -92,6 +93,13 @@ class XaresRow:
     """Who counts once for it, as :attr:`ApplicationRow.sender` says; '' of imported ones, and where nobody sends."""
     complete: bool = True
     """Whether the codec was run on all of the clips."""
+    model: ProbeModel | None = None
+    """What a submission says of the model and its settings; None of imported ones."""
+    encoder_sha256: str = ""
+    """Of the encoder's files; '' where it is not known."""
+    own: str = ""
+    """In what encoder or settings differ from those that most senders have under the same name; see
+    :func:`told_apart`."""
 
     @property
     def quantity(self) -> Quantity:
@@ -101,7 +109,7 @@ class XaresRow:
     @property
     def subject(self) -> tuple[str, ...]:
         """Return what all of its tasks have in common: a line of a table."""
-        return (self.kind, self.title, self.encoder, self.mode, self.source)
+        return (self.kind, self.title, self.encoder, self.own, self.mode, self.source)
 
     @property
     def sender(self) -> str:
@@ -114,10 +122,25 @@ class XaresRow:
         return self.mode == SHUFFLED
 
     @property
+    def settings(self) -> dict[str, str]:
+        """Return what a submission says of how it was asked."""
+        return dict(self.model.settings) if self.model else {}
+
+    @property
+    def heard_by(self) -> str:
+        """Name the encoder, one's own with what differs from the usual one of that name."""
+        return f"{self.encoder} (own, {self.own})" if self.own else self.encoder
+
+    @property
+    def label(self) -> str:
+        """Name it where there is room for few letters."""
+        return f"own: {self.title}" if self.own else self.title
+
+    @property
     def told(self) -> str:
         """Say by whom it is heard, and the mode where it is no usual one."""
-        heard = f"heard by {self.encoder}" if self.kind == "resynthesis" else ""
-        form = self.encoder if self.kind == "codec as encoder" else ""
+        heard = f"heard by {self.heard_by}" if self.kind == "resynthesis" else ""
+        form = self.heard_by if self.kind == "codec as encoder" or (self.own and not heard) else ""
         return ", ".join(filter(None, (heard, form, "" if self.mode == REFERENCES else f"trained on {self.mode}")))
 
 
@@ -183,7 +206,8 @@ def _of_application(
             reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
             (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
             tokens_per_s=tokens, source=figure_label(source, row), url=url if of == "resynthesis" else "",
-            sent_by=row.sender, complete=result.summary.complete,
+            sent_by=row.sender, complete=result.summary.complete, model=row.model,
+            encoder_sha256=settings.get("encoder_sha256", "") if chat else row.model.sha256,
         )
         for of, title, family, bits, tokens, score in sides
         if score.value is not None
@@ -245,17 +269,48 @@ def _of_reading(result: XaresResult, of: Reading, source: str) -> XaresRow:
         shown.title if shown else result.encoder, shown.family if shown else result.encoder, result.encoder,
         result.mode, of.figure, of.dataset, of.mean, tuple(of.by_seed.values()), of.clips, of.n, of.failed, bits,
         result.rate.frames_per_s, result.rate.numbers_per_s, source=source,
+        encoder_sha256=result.encoder_sha256,
     )  # fmt: skip
 
 
 def without_repetitions(rows: Iterable[XaresRow]) -> list[XaresRow]:
-    """Return each figure of each subject once, over the most clips: every submission has its encoder's on originals."""
+    """Return each figure of each subject once, over the most clips: every submission has its encoder's on originals.
+
+    What has another encoder than most senders under the same name, or other settings, is a subject of its own.
+    """
     found: dict[tuple[object, ...], XaresRow] = {}
-    for row in rows:
+    for row in told_apart(rows):
         key = (row.reader, row.subject, row.figure, row.dataset)
         if key not in found or found[key].n < row.n:
             found[key] = row
     return list(found.values())
+
+
+def told_apart(rows: Iterable[XaresRow]) -> list[XaresRow]:
+    """Mark what has another encoder, or other settings, than most senders have of a task under the same name.
+
+    An imported record states its encoder's hash alone; of several as frequent, records are the usual ones.
+    """
+    groups: dict[tuple[object, ...], list[XaresRow]] = {}
+    for row in rows:
+        groups.setdefault((row.reader, row.encoder, row.mode, row.figure, row.dataset), []).append(row)
+    return [row for members in groups.values() for row in _marked(members)]
+
+
+def _marked(rows: Sequence[XaresRow]) -> list[XaresRow]:
+    imported_first = sorted(rows, key=lambda row: row.model is not None)
+    # a submission once, not by both of its sides
+    votes = [row for row in imported_first if row.model is None or row.kind == "resynthesis"] or imported_first
+    sha256 = most_sent((row.encoder_sha256, row.sender) for row in votes)
+    models = [(row.model, row.sender) for row in rows if row.model and row.encoder_sha256 == sha256]
+    usual = most_sent(models) if models else None
+    return [replace(row, own=_own(row, sha256, usual)) for row in rows]
+
+
+def _own(row: XaresRow, sha256: str, usual: ProbeModel | None) -> str:
+    if row.model and usual:
+        return differences(row.model, usual)
+    return "" if row.encoder_sha256 == sha256 else row.encoder_sha256[:8] or "hash not known"
 
 
 def readers_of(rows: Sequence[XaresRow]) -> list[tuple[Reader, int]]:

@@ -51,7 +51,7 @@ def _line(
     _, *others = rates_text(row).split(", ")
     missing = Cell(MISSING, "not measured")
     return (
-        Cell(row.title, said, row.url),
+        Cell(row.label, said, row.url),
         Cell(" to ".join(ends), ", ".join(others)),
         *(_cell(by_task[task], most[task]) if task in by_task else missing for task in tasks),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pytest
 from fastapi import FastAPI
@@ -13,6 +14,7 @@ from support.server.mseb import CASCADE
 from support.server.understanding import TASK
 from support.web.site import accessibility_faults, running_site, visitor
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.metrics.table import Category
 from codec_superb.server.charts.defaults import default_dataset
 from codec_superb.server.database.session import Database
@@ -173,3 +175,61 @@ def test_the_page_is_drawn_and_accessible(
             expect(chart).to_have_attribute("data-state", "drawn")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert accessibility_faults(page) == []
+
+
+@dataclass(frozen=True)
+class _Asked(Probed):
+    """A figure of a probe with settings of its own."""
+
+    settings: tuple[tuple[str, str | int], ...] = ()
+
+    def info(self) -> ProbeInfo:
+        """Say how the probe was run."""
+        return super().info().model_copy(update={"settings": dict(self.settings)})
+
+
+def test_figures_of_other_settings_stand_beside_the_table(app: FastAPI, database: Database) -> None:
+    """What most senders have is shown and on the front; whose differ, and in what, is said, however many they sent."""
+    usual = (("coder", "ANS"), ("folds", 5))
+    with database.transaction(write=True) as session:
+        for number, owner in enumerate(("ann", "bea", *["mallory"] * 3)):
+            settings = usual if owner != "mallory" else (("coder", "all clips <b>"), ("folds", 1))
+            figures = [
+                _Asked("tokens_entropy_kbps", 3.0 - number / 10, 3.2, "mini", "codec-codes", settings=settings),
+                Probed("tokens_recode_pct", 40.0 + number, 100.0, "mini", "codec-disturbed"),
+            ]
+            card = {"codebooks": 1, "frame_rate": 800.0, "codebook_size": 16}
+            make_submission(session, f"codec_{number}", 3.2, applications=figures, card=card, owner=owner)
+    with TestClient(app) as client:
+        page = client.get("/tokens").text
+        assert "Rate of tokens</strong> (version 1, coder ANS, folds 5)" in page
+        assert "3 codecs asked with other settings" in page
+        said = "self-reported by mallory: Rate of tokens with coder all clips &lt;b&gt;, folds 1"
+        assert page.count(said) == 3
+        assert "2.900" in page
+        assert "2.600" not in page
+        assert "44.0" in page  # of another probe, which was asked as others did
+        address = "/api/v1/tokens/figures/rate?dataset=mini&across="
+        drawn = client.get(f"{address}kbps&figure=tokens_entropy_kbps").json()
+        front = next(trace for trace in drawn["data"] if trace["meta"]["role"] == "front")
+        assert front["y"] == [2.9]
+        assert "3 codecs asked with other settings: not drawn" in str(drawn["layout"]["annotations"])
+        others = drawn["layout"]["meta"]["other_settings"]
+        assert [of["codec"] for of in others] == ["codec_2", "codec_3", "codec_4"]
+        assert others[0]["differs"] == "coder all clips <b>, folds 1"
+        assert "other settings" not in client.get(f"{address}kbps&figure=tokens_recode_pct").text
+        assert "3 codecs asked with other" in client.get(f"{address}entropy&figure=tokens_recode_pct").text
+
+
+def test_what_follows_from_a_codec_s_tokens_is_no_setting(app: FastAPI, database: Database) -> None:
+    """A language model of tokens has weights of its own for each codec: all stand in one table."""
+    with database.transaction(write=True) as session:
+        for number in range(2):
+            own = (("model", "tiny"), ("steps", 40 + number), ("weights_sha256", f"{number}" * 64))
+            figure = _Asked("tokens_lm_bits", 5.0 + number, 10.0, "mini", "codec-codes", settings=own)
+            make_submission(session, f"codec_{number}", 3.2, applications=[figure], owner=f"account_{number}")
+    with TestClient(app) as client:
+        page = client.get("/tokens").text
+        assert "other settings, not" not in page
+        assert "5.000" in page
+        assert "6.000" in page

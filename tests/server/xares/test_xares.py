@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
-from support.server.xares import LANGUAGE, READER, make_record, make_records, make_xares_codecs, reading
+from support.server.xares import LANGUAGE, READER, WHISPER, make_record, make_records, make_xares_codecs, reading
 from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.applications.xares.result import FASTEST, SLOWEST, EncoderRate, Heard
@@ -85,6 +85,28 @@ def test_rows_are_kept_apart_by_reader_and_told_with_mode_seeds_and_rates(board:
     refused = board.get("/xares?reader=GPT")
     assert refused.status_code == 404
     assert "nearest neighbours" in refused.text
+
+
+def test_another_encoder_of_the_same_name_is_marked(app: FastAPI, database: Database) -> None:
+    """Page, charts and API say whose encoder has another hash than most senders', who are not marked."""
+    figure, datasets = "xares_knn_language_accuracy_pct", {"phone_prompts": ("speech",)}
+    with database.transaction(write=True) as session:
+        for owner in ("ann", "bea", "mallory"):
+            sha256 = ("cd" if owner == "mallory" else "ab") * 32
+            figures = [Probed(figure, 88.0, 91.0, "phone_prompts", WHISPER, sha256)]
+            make_submission(session, f"{owner}_6k", datasets=datasets, applications=figures, owner=owner)
+    with TestClient(app) as client:
+        page = client.get("/xares").text
+        assert page.count(f"heard by {WHISPER} (own, cdcdcdcd)") == 1
+        found = client.get("/api/v1/xares").json()["figures"]
+        assert {(of["source"].split()[-1], of["own"]) for of in found} == {
+            ("ann", ""), ("bea", ""), ("mallory", "cdcdcdcd"),
+        }  # fmt: skip
+        assert {of["encoder_sha256"][:2] for of in found} == {"ab", "cd"}
+        assert found[0]["settings"] == {"beam": "1"}
+        asked = {"reader": "nearest neighbours", "figure": figure, "dataset": "phone_prompts"}
+        assert "(own, cdcdcdcd)" in client.get("/api/v1/xares/figures/rate", params=asked).text
+        assert "own, cdcdcdcd" in client.get("/api/v1/xares/figures/heat", params=asked).text
 
 
 def test_charts_hold_every_row_of_their_reader(board: TestClient) -> None:

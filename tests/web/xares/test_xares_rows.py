@@ -14,7 +14,14 @@ from codec_superb.web.report.xares import xares_panel
 from codec_superb.web.rows import ApplicationRow, ProbeModel, ReportData
 from codec_superb.web.xares.heat import xares_heat_chart
 from codec_superb.web.xares.rate import xares_rate_chart
-from codec_superb.web.xares.rows import Kind, XaresRow, readers_of, rows_of_result, rows_of_submission
+from codec_superb.web.xares.rows import (
+    Kind,
+    XaresRow,
+    readers_of,
+    rows_of_result,
+    rows_of_submission,
+    without_repetitions,
+)
 from codec_superb.web.xares.table import xares_table
 
 KNN = "xares_knn_language_accuracy_pct"
@@ -92,6 +99,46 @@ def test_readers_are_never_mixed() -> None:
     assert rows_of(ProbeModel("transformers:qwen")) == []
     own = make_record([reading(LANGUAGE, (99.0,))], configuration_sha256="cd" * 32)
     assert rows_of_result(own, "")[0].reader.title == "decoder tiny (own, cdcdcdcd) (tiny-llama-bytes), track offline"
+
+
+def test_an_encoder_is_its_hash_and_settings() -> None:
+    """What differs from most senders' under one name is a line of its own that says in what; others are unchanged."""
+    usual = ProbeModel(WHISPER, "ab" * 32, "1", settings=(("hop_s", "0.02"),))
+    more = (*usual.settings, ("neighbours", "50"))
+    others = [replace(usual, sha256="cd" * 32), replace(usual, settings=more), replace(usual, settings=())]
+    models = [usual, usual, *others]
+    sent = [
+        replace(row, sent_by=f"account {at}" if at < 2 else "mallory", source=f"by {at}", title=f"codec {at}")
+        for at, model in enumerate(models)
+        for row in rows_of(model, KNN)
+    ]
+    found = without_repetitions(sent)
+    marks = ["", "", "cdcdcdcd", "neighbours 50", "without hop_s"]
+    for kind in ("encoder", "resynthesis"):
+        assert [row.own for row in found if row.kind == kind] == marks
+    heard = [row for row in found if row.kind == "resynthesis"]
+    assert heard[2].told == f"heard by {WHISPER} (own, cdcdcdcd)"
+    assert len({row.subject for row in found}) == len(found)
+    names = [line[0] for line in xares_table(found).lines]
+    assert [name.text for name in names if "cdcdcdcd" in name.small] == ["own: codec 2"] * 2
+    assert "neighbours 50" in str(xares_heat_chart(found)["layout"]["yaxis"]["ticktext"])
+    drawn = {trace["name"] for trace in xares_rate_chart(heard)["data"] if trace["meta"]["role"] == "family"}
+    assert len(drawn) == 4
+    # one account has two lines where its files say two things
+    twice = [replace(row, source="by mallory", title=row.encoder) for row in sent if row.kind == "encoder"]
+    assert len(without_repetitions(twice)) == 4
+
+
+def test_records_and_submissions_are_one_encoder_by_its_hash() -> None:
+    """A record states that hash alone, and is the usual one beside a single account's other hash."""
+    record = rows_of_result(make_record([reading(LANGUAGE, (99.0,))]), "imported: ours")
+    for sha256, marks in (("ab" * 32, ["", "", ""]), ("cd" * 32, ["", "cdcdcdcd", "cdcdcdcd"])):
+        settings = tuple(sorted((*DECODER, ("encoder_sha256", sha256))))
+        sent = rows_of(ProbeModel(f"xares:{WHISPER}+tiny-llama-bytes", "ef" * 32, settings=settings))
+        sent = [replace(row, dataset=record[0].dataset, sent_by="mallory") for row in sent]
+        found = without_repetitions([*sent, *record])
+        assert sorted(row.own for row in found) == marks
+        assert next(row for row in found if row.model is None).own == ""
 
 
 def test_verified_results_are_senders_each() -> None:

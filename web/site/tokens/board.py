@@ -106,7 +106,7 @@ def _line(
 
 def _cell(row: ApplicationRow | None, key: str, beside: Columns) -> TextCell:
     if row is None or row.numbers.resynthesis.value is None:
-        return TextCell(MISSING, "not measured")
+        return TextCell(MISSING, "none to compare")
     found, quantity = row.numbers.resynthesis, quantity_of(key)
     told = warning(row, beside[key])
     return TextCell(quantity.write(found.value), interval(found.low, found.high, quantity.decimals), None, told)

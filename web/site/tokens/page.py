@@ -11,6 +11,7 @@ from codec_superb.web.figures.tokens import AXES
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.site.tokens.board import CONTENTS, Tokens, columns, contents_table, quantity_of, tokens_table
+from codec_superb.web.site.tokens.settings import Asked
 from codec_superb.web.text import count
 
 
@@ -21,11 +22,17 @@ class TokensView:
     dataset: str
     datasets: Sequence[tuple[str, int]]
     """Names of the datasets with figures of tokens, and how many codecs; the one of the page among them."""
-    codecs: Sequence[Tokens]
+    asked: Asked
+    """The codecs as most senders asked about them, and what was asked otherwise."""
     published: Sequence[tuple[str, str, TextTable]]
     """Title, definition and table of each published one."""
     source: Mapping[str, Any]
     """What is known of its source, with what differs."""
+
+    @property
+    def codecs(self) -> Sequence[Tokens]:
+        """Return the codecs that may be compared."""
+        return self.asked.codecs
 
     @property
     def board(self) -> TextTable:
