@@ -129,12 +129,14 @@ class ConditionResult:
 
     result: CodecResult
     of: ConditionInfo
-    word_errors: Estimate | None = None
+    word_errors: ApplicationRow | None = None
     """Word error rate in %, where it was measured."""
     source: str = ""
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
-    word_errors_run_again: bool = True
-    """False where the badge of the submission does not cover them."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """Hash of the manifest of each dataset."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Metric key to version of the definition that its values follow."""
 
 
 @dataclass(frozen=True, slots=True)
