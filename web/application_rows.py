@@ -92,7 +92,7 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     own, most = _asked(row), max(map(_asked, beside), default=0)
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
-    return ", ".join(filter(None, (fewer, failed, "" if row.run_again else "not run again")))
+    return ", ".join(filter(None, (fewer, failed, "not run again" if row.run_again is False else "")))
 
 
 def _asked(row: ApplicationRow) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.web.alike import WORD_ERRORS, alike, measured, value_of
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
@@ -15,7 +15,6 @@ from codec_superb.web.text import count, interval
 from codec_superb.web.theme import Style, family_styles
 
 CLEAN = "clean"
-WORD_ERRORS = "asr_wer_pct"
 _METRICS = ("pesq",)
 _PLACES = ("sound", "payload", "chain")
 FITTING = 40
@@ -84,23 +83,25 @@ def condition_parts(
 
     ``clean`` are the results without a condition of the same codecs, where there are any.
     """
-    quantities = [its for its in _quantities() if any(_value(row, its) for row in rows)]
-    limits = {its.key: _limits([*clean, *rows], its) for its in quantities}
+    quantities = [its for its in _quantities() if any(value_of(row, its) for row in rows)]
     groups: dict[tuple[str, str], list[ConditionResult]] = {}
     for row in rows:
         groups.setdefault((row.of.kind, row.of.reference), []).append(row)
     order = sorted(groups, key=lambda group: (_PLACES.index(groups[group][0].of.place), group))
-    return [_part(group, groups[group], clean, quantities, limits, styles) for group in order]
+    taken = {group: {its.key: alike(groups[group], clean, its) for its in quantities} for group in order}
+    # what is not drawn does not squeeze what is
+    limits = {its.key: _limits([row for group in order for row in taken[group][its.key]], its) for its in quantities}
+    return [_part(groups[group], clean, taken[group], quantities, limits, styles) for group in order]
 
 
-def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> Estimate | None:
+def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> ApplicationRow | None:
     """Return the word error rate of a row; None where there is none, or several of different datasets or models."""
     found = [one for one in applications if one.numbers.figure == WORD_ERRORS]
-    return found[0].value if row.summary.category == "speech" and len(found) == 1 else None
+    return found[0] if row.summary.category == "speech" and len(found) == 1 else None
 
 
 def _part(
-    group: tuple[str, str], rows: Sequence[ConditionResult], clean: Sequence[ConditionResult],
+    rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], taken: Mapping[str, Sequence[ConditionResult]],
     quantities: Sequence[Quantity], limits: Mapping[str, tuple[float, float]], styles: Mapping[str, Style],
 ) -> ConditionPart:  # fmt: skip
     first = rows[0].of
@@ -108,27 +109,23 @@ def _part(
     beside = [row for row in clean if row.result.codec in codecs]
     # from weak to strong: the table of conditions says which way that is
     strengths = sorted({row.of.strength for row in rows}, reverse=not first.grows)
-    shown = _shown(rows)
-    drawn = [row for row in rows if row.of.strength in shown]
+    drawn = [row for its in taken.values() for row in its if row.of.kind]
+    shown = _shown(drawn)
     ends = [value for value in strengths if value in shown]
-    named = dict.fromkeys(row.result.codec for row in drawn)
     columns = [CLEAN, *(f"{value:g}" for value in ends)] if first.axis else [CLEAN, first.label]
     colours = {family: style.colour_index for family, style in styles.items()}
     charts = []
     for its in quantities:
-        series = _series([*beside, *drawn], its, ends, list(named))
+        series = _series(taken[its.key], its, ends)
         if series:
             title, axis = f"{first.label}: {its.title}", first.axis
             charts.append(multiple(title, axis, columns, series, its, limits[its.key], colours))
     against = "compared with the sound that the codec was given" if first.reference == "input" else ""
-    said = ", ".join(sorted({row.source for row in rows} - {""}))
-    more = len(strengths) - len(ends)
+    more = len({row.of.strength for row in drawn}) - len(ends)
     others = f"{more} unusual strength{'s' * (more > 1)} in the numbers alone" if more else ""
-    own_word = any(row.word_errors and not row.word_errors_run_again for row in rows)
-    again = "word errors not run again where the numbers say so" if own_word else ""
-    note = "; ".join(filter(None, (first.definition, against, said and f"results {said}", again, others)))
+    note = "; ".join(filter(None, (first.definition, against, *_told(rows, taken, quantities), others)))
     lines = [
-        _line(row, quantities)
+        _line(row, quantities, taken)
         for codec in codecs
         for row in sorted(
             (row for row in [*beside, *rows] if row.result.codec == codec), key=lambda row: _column(row, strengths)
@@ -136,7 +133,35 @@ def _part(
     ]
     title = f"{first.label}{' (against the input)' if against else ''}"
     heads = tuple(f"{its.title} {'↑' if its.higher_is_better else '↓'}" for its in quantities)
-    return ConditionPart("-".join(group).replace(":", "-"), title, note, tuple(charts), heads, tuple(lines))
+    key = f"{first.kind}-{first.reference}".replace(":", "-")
+    return ConditionPart(key, title, note, tuple(charts), heads, tuple(lines))
+
+
+def _told(
+    rows: Sequence[ConditionResult], taken: Mapping[str, Sequence[ConditionResult]], quantities: Sequence[Quantity]
+) -> list[str]:
+    """Say on what the charts rest, by whom and by which model, and what the numbers alone hold."""
+    titles: dict[str, list[str]] = {}
+    for its in quantities:
+        if taken[its.key]:
+            titles.setdefault(measured(taken[its.key][0], its).words, []).append(its.label)
+    said = ", ".join(sorted({row.source for row in rows} - {""}))
+    apart = any(_apart(row, its, taken) for row in rows for its in quantities)
+    own_word = any(row.word_errors and row.word_errors.run_again is False for row in rows)
+    return [
+        *(f"{' and '.join(names)} {words}" for words, names in titles.items()),
+        "what was measured otherwise is in the numbers alone" if apart else "",
+        said and f"results {said}",
+        "word errors not run again where the numbers say so" if own_word else "",
+    ]
+
+
+def _apart(row: ConditionResult, quantity: Quantity, taken: Mapping[str, Sequence[ConditionResult]]) -> str:
+    """Say why a value is not drawn: in what it differs from those of the chart; '' where it does not."""
+    drawn = taken[quantity.key]
+    if not drawn or value_of(row, quantity) is None:
+        return ""
+    return measured(row, quantity).apart(measured(drawn[0], quantity))
 
 
 def _shown(rows: Sequence[ConditionResult]) -> set[float]:
@@ -161,15 +186,9 @@ def _quantities() -> list[Quantity]:
     return [SCORE, *(from_metric(METRICS[key]) for key in _METRICS), APPLICATION_METRICS[WORD_ERRORS].quantity]
 
 
-def _value(row: ConditionResult, quantity: Quantity) -> Estimate | None:
-    """Return the value of a row; None where it has none."""
-    found = row.word_errors if quantity.key == WORD_ERRORS else quantity.of(row.result)
-    return None if found is None or found.mean is None else found
-
-
 def _limits(rows: Sequence[ConditionResult], quantity: Quantity) -> tuple[float, float]:
     """Return the range of the values with their intervals, of which wide ones do not squeeze the values."""
-    found = [value for row in rows if (value := _value(row, quantity)) is not None]
+    found = [value for row in rows if (value := value_of(row, quantity)) is not None]
     means = [value.mean for value in found if value.mean is not None]
     low, high = min(means), max(means)
     room = 0.5 * (high - low)
@@ -181,16 +200,15 @@ def _column(row: ConditionResult, strengths: Sequence[float]) -> int:
     return 0 if not row.of.kind else 1 + list(strengths).index(row.of.strength)
 
 
-def _series(
-    rows: Sequence[ConditionResult], quantity: Quantity, strengths: Sequence[float], codecs: Sequence[str]
-) -> list[Series]:
+def _series(rows: Sequence[ConditionResult], quantity: Quantity, strengths: Sequence[float]) -> list[Series]:
+    rows = [row for row in rows if not row.of.kind or row.of.strength in strengths]
     found = []
-    for codec in codecs:
+    for codec in dict.fromkeys(row.result.codec for row in rows if row.of.kind):
         own = [row for row in rows if row.result.codec == codec]
         values = [
             Value(_column(row, strengths), estimate, row.result.summary.complete)
             for row in own
-            if (estimate := _value(row, quantity)) is not None
+            if (estimate := value_of(row, quantity)) is not None
         ]
         if values:
             ordered = sorted(values, key=lambda value: value.column)
@@ -198,13 +216,17 @@ def _series(
     return found
 
 
-def _line(row: ConditionResult, quantities: Sequence[Quantity]) -> ConditionLine:
+def _line(
+    row: ConditionResult, quantities: Sequence[Quantity], taken: Mapping[str, Sequence[ConditionResult]]
+) -> ConditionLine:
     cells = []
     for its in quantities:
-        value = _value(row, its)
+        value = value_of(row, its)
         small = "" if value is None else interval(value.low, value.high, its.decimals)
-        if value is not None and its.key == WORD_ERRORS and not row.word_errors_run_again:
+        if value is not None and its.key == WORD_ERRORS and row.word_errors and row.word_errors.run_again is False:
             small = f"{small} not run again".strip()
+        if why := _apart(row, its, taken):
+            small = "; ".join(filter(None, (small, f"not drawn: {why}")))
         cells.append(ConditionCell(its.write(None if value is None else value.mean), small))
     summary = row.result.summary
     failed = f"{summary.failed} of {summary.clips}" if summary.failed else ""

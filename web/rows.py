@@ -30,7 +30,7 @@ def own_word_label(submitter: str) -> str:
 
 def figure_label(label: str, *figures: ApplicationRow) -> str:
     """Say on whose word figures stand, of several the weakest; ``label`` is that of their submission."""
-    return next((figure.own_word for figure in figures if figure.own_word), label)
+    return next((figure.said for figure in figures if figure.said), label)
 
 
 class Flops(NamedTuple):
@@ -129,12 +129,14 @@ class ConditionResult:
 
     result: CodecResult
     of: ConditionInfo
-    word_errors: Estimate | None = None
+    word_errors: ApplicationRow | None = None
     """Word error rate in %, where it was measured."""
     source: str = ""
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
-    word_errors_run_again: bool = True
-    """False where the badge of the submission does not cover them."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """Hash of the manifest of each dataset."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Metric key to version of the definition that its values follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +265,18 @@ class ApplicationRow:
     """Who counts once where the model is chosen that most have; '' where nobody sends results."""
     own_word: str = ""
     """Whose word it is where its submission is verified, and this figure was not among what was run again."""
+    published: bool = False
+    """Whether a table of a paper holds it, also where a submission's row takes it over."""
 
     @property
-    def run_again(self) -> bool:
-        """False where the badge of its submission does not cover it."""
-        return not self.own_word
+    def run_again(self) -> bool | None:
+        """False where the badge of its submission does not cover it; None of published figures."""
+        return None if self.published else not self.own_word
+
+    @property
+    def said(self) -> str:
+        """Whose word it is where that is not its row's; '' where it is."""
+        return self.model.backend if self.published else self.own_word
 
     @property
     def value(self) -> Estimate:

@@ -110,7 +110,7 @@ class BoardEntry:
 
     def sender_of(self, *rows: ApplicationRow) -> str:
         """Who counts for figures: of one that nobody ran again the account, whatever the badge of its submission."""
-        return self.sender if all(row.run_again for row in rows) else self.submitter
+        return self.sender if all(row.run_again is not False for row in rows) else self.submitter
 
     @property
     def lossless(self) -> bool:
@@ -170,8 +170,9 @@ def board_row(
 
 def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:
     figures, applications = entry.figures[category, dataset], entry.applications_on(category, dataset)
-    # a verified part has fewer; a newer attestation may cover more
-    place = f"{category}/{dataset}/{len(applications)}/{sum(row.run_again for row in applications.values())}"
+    # a verified part has fewer; a newer attestation may cover others, be they as many
+    covered = hash(tuple((key, row.run_again) for key, row in applications.items()))
+    place = f"{category}/{dataset}/{covered}"
     return BoardRow(
         result=CodecResult(
             codec=entry.codec,

@@ -85,16 +85,17 @@ def _figures(
 
 
 def _applications(table: PublishedTable, codec: PublishedCodec, dataset: str) -> dict[str, ApplicationRow]:
-    """Figures of applications as published: the models are the paper's, and the table's name stands for them."""
+    """Figures of applications as published: the models are the paper's, and the table stands for them."""
     values = codec.dataset_applications[dataset] if dataset else codec.applications
     ceilings = {} if dataset else table.ceiling
-    model, kbps = ProbeModel(table.label), math.nan if codec.kbps is None else codec.kbps
+    model, kbps = ProbeModel(f"published: {table.label}"), math.nan if codec.kbps is None else codec.kbps
     return {
         key: ApplicationRow(
             codec=f"{table.name}:{codec.id}",
             numbers=_numbers(key, dataset, ceilings.get(key), value),
             model=model,
             kbps=kbps,
+            published=True,
         )
         for key, value in values.items()
     }

@@ -98,7 +98,7 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     groups: dict[tuple[str, str], list[tuple[ApplicationRow, str]]] = {}
     for drawn in rows:
         figure = drawn.applications[key]
-        sender = drawn.result.sender if figure.run_again else drawn.submitter
+        sender = drawn.submitter if figure.run_again is False else drawn.result.sender
         groups.setdefault((figure.model.name, figure.numbers.dataset), []).append((figure, sender))
     found = {place: row for place, its in groups.items() if (row := original_of(its)) is not None}
     several = len({dataset for _, dataset in found}) > 1

@@ -161,7 +161,7 @@ def compare_applications(
             reason = f"of {members[0].codec} alone: {group.model.name} answered for no other{where}"
             left_out.append(LeftOutItem(group.quantity.label, reason))
             continue
-        figures = [ComparedFigure(row.codec, row.numbers, row.run_again) for row in members]
+        figures = [ComparedFigure(row.codec, row.numbers, row.run_again is not False) for row in members]
         compared.append(ComparedApplication(group.quantity.key, name, group.model.backend, group.model.sha256, figures))
     return compared, left_out
 

@@ -17,13 +17,14 @@ class ApplicationAnswer(ApiModel):
     numbers: ApplicationAggregate
     """Without counts and intervals for a published table."""
     model: str
-    """What answered; figures of different models are not comparable. For a published table its name."""
+    """What answered; figures of different models are not comparable. For a table ``published:`` and its name."""
     model_sha256: str | None
     version: str | None
     """Of the probe's definition."""
     settings: dict[str, str]
-    run_again: bool
-    """False where the submission is verified, and this figure was not among what was run again."""
+    run_again: bool | None
+    """False where the submission is verified, and this figure was not among what was run again; null of one of a table,
+    also where a submission's row takes it over."""
 
 
 class RowAnswer(ApiModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.submissions.applications import marked_applications
 from codec_superb.server.submissions.operations import stored_operations
-from codec_superb.web.conditions import WORD_ERRORS, ConditionCategory, by_category, word_errors
+from codec_superb.web.conditions import ConditionCategory, by_category, word_errors
 from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult, source_label
 
 
@@ -63,10 +64,18 @@ def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list
     card, document = Card.model_validate(submission.card), submission.document
     applications = marked_applications(session, submission, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
-    results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
+    # as on the board: a verified codec is one, but for a figure that nobody ran again
+    sender = f"verified:{card.name}" if submission.status == "verified" else submission.sender
+    applications = [replace(row, sender=sender if row.run_again else submission.sender) for row in applications]
     source = source_label(submission.status, submission.sender)
-    again = all(row.run_again for row in applications if row.numbers.figure == WORD_ERRORS)
-    return [ConditionResult(result, info, word_errors(result, applications), source, again) for result in results]
+    states = {one["name"]: one["manifest_hash"] for one in document["datasets"]}
+    results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
+    return [
+        ConditionResult(
+            replace(result, sender=sender), info, word_errors(result, applications), source, states, submission.metrics
+        )
+        for result in results
+    ]
 
 
 def _clips(document: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from support.server.board import make_submission
 
 from codec_superb.pipeline.literature.tables import published_table
+from codec_superb.server.board.entries import board_row
+from codec_superb.server.board.published import published_entry
 from codec_superb.server.board.snapshot import Snapshot, load_snapshot
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
@@ -79,3 +82,16 @@ def test_a_configuration_is_listed_once(tmp_path: Path) -> None:
     published = alone["ultraeval"]["ultraeval:Mimi (32bit)"].applications
     assert speech["mimi_32cb"].applications == published != {}
     assert b'"also":["0.' in board_json(select_all(snapshot, BoardState(source="all", search=NAME)))
+
+
+def test_a_row_is_known_by_which_figures_were_run_again() -> None:
+    """A newer attestation may cover as many others: what was written of the row before is not shown for it."""
+    entry = published_entry("table3:E3")
+    of = entry.applications[""]
+
+    def identity(*own: str) -> str:
+        rows = {key: replace(row, published=False, own_word="x" * (key in own)) for key, row in of.items()}
+        return board_row(replace(entry, applications={"": rows}), "speech", "", None, "").identity
+
+    assert identity("asr_wer_pct") == identity("asr_wer_pct")
+    assert len({identity(), identity("asr_wer_pct"), identity("asv_eer_pct")}) == 3

@@ -94,7 +94,7 @@ class TestRanks:
         ranked = [name for name, row in found.items() if row["rank"]]
         assert ranked
         assert all(name.startswith("tiny:") for name in ranked)
-        assert "ranked are those answered by Codec-SUPERB, Table 3" in found["opus_24k"]["unranked"]
+        assert "ranked are those answered by published: Codec-SUPERB, Table 3" in found["opus_24k"]["unranked"]
 
     def test_a_figure_stands_where_its_sound_is(self, board: TestClient) -> None:
         """Error rates of speech are not offered for music, and events are in audio and music."""
@@ -257,3 +257,31 @@ def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI,
     }
     parquet = client.get("/api/v1/leaderboard.parquet?source=runs").content
     assert set(pq.read_table(io.BytesIO(parquet)).column("asv_eer_pct_run_again").to_pylist()) == {False, None}
+
+
+@pytest.mark.parametrize("status", ["verified", "self-reported"])
+def test_a_figure_of_a_paper_stays_the_papers(
+    status: str, client: TestClient, app: FastAPI, database: Database
+) -> None:
+    """A row that takes it over says so everywhere: it is neither covered by a badge nor the word of an account."""
+    codec, said = "encodec_24k_6bps", "published: Codec-SUPERB, Table 3"
+    with database.transaction(write=True) as session:
+        make_submission(session, codec, 0.5, status=status, card={"family": "encodec", "title": "Mine"})
+    app.state.board.refresh()
+    row = rows(client, f"source=all&{WER}")[codec]
+    figure = row["applications"]["asr_wer_pct"]
+    assert (row["source"], figure["run_again"], figure["model"]) == (status, None, said)
+    text = client.get("/api/v1/leaderboard.csv?source=all").text
+    (line,) = (of for of in csv.DictReader(io.StringIO(text.split("\n", 1)[1])) if of["codec"] == codec)
+    assert (line["asr_wer_pct_model"], line["asr_wer_pct_run_again"]) == (said, "")
+    chart = "application=asr_wer_pct&source=all"
+    (line,) = (of for of in client.get(f"/api/v1/charts/applications.csv?{chart}").text.splitlines() if codec in of)
+    assert line.count(said) == 2
+    assert status not in line
+    traces = client.get(f"/api/v1/charts/applications?{chart}").json()["data"]
+    (hover,) = (text for trace in traces for text in trace.get("hovertext", ()) if "Mine" in text)
+    assert said in hover
+    page = client.get(f"/?category=speech&source=all&{WER}", headers=HTML).text
+    words = page[page.index('id="front-words"') :].split("</details>")[0]
+    (line,) = (line for line in words.splitlines() if ">Mine<" in line)
+    assert f"({said})" in line

@@ -72,7 +72,7 @@ def test_odd_strengths_leave_room_for_the_usual_ones() -> None:
     (part,) = condition_parts([], rows, family_styles(["odd", "opus", "gsm"]))
     columns = [text for _, text in part.charts[0].columns]
     assert columns == ["clean", "1", "5", "11", "12", "13", "20", "33.3"]
-    assert part.note == "what is done; 27 unusual strengths in the numbers alone"
+    assert part.note == "what is done; Overall score on mini; 27 unusual strengths in the numbers alone"
     assert len(part.lines) == 35
     (alone,) = condition_parts([], [row("odd", 0.8, info(10.1234567))], family_styles(["odd"]))
     assert [text for _, text in alone.charts[0].columns] == ["clean", "10.1235"]
@@ -93,7 +93,44 @@ def test_failures_are_told_and_the_reference_too() -> None:
     assert [mark.complete for mark in clean.charts[0].lines[0].marks] == [True, False]
     assert [line.failed for line in clean.lines] == ["", "3 of 10"]
     assert given_input.title == "loss label (against the input)"
-    assert given_input.note == "what is done; compared with the sound that the codec was given"
+    assert given_input.note == "what is done; compared with the sound that the codec was given; Overall score on mini"
+
+
+def test_a_chart_holds_equal_measurements_alone() -> None:
+    """What most senders have, however many one has; others are in the numbers, with why; nothing of them stretches."""
+
+    def of(codec: str, value: float, where: str, sender: str, strength: float = 5) -> ConditionResult:
+        made = row(codec, value, info(strength))
+        its = made.result.summary.model_copy(update={"datasets": (where,)})
+        return replace(made, result=replace(made.result, summary=its, sender=sender), states={where: "aa"})
+
+    honest = [of("opus_12k", 0.7, "mini", "ann"), of("gsm", 0.5, "mini", "bob")]
+    many = [of(f"eve_{n}", 0.99, "easy", "eve", strength=n + 1) for n in range(9)]
+    (part,) = condition_parts([row("eve_1", 0.9)], [*honest, *many], family_styles(["opus", "gsm", "eve"]))
+    (chart,) = part.charts
+    assert [line.name for line in chart.lines] == ["opus_12k", "gsm"]
+    assert [text for _, text in chart.columns] == ["clean", "5"]
+    assert {text for _, text in chart.ticks}.isdisjoint({"0.80", "0.800", "0.90", "0.900"})
+    assert part.note == "what is done; Overall score on mini; what was measured otherwise is in the numbers alone"
+    told = {
+        line.name: line.cells[0].small.partition("not drawn: ")[2] for line in part.lines if line.condition != "clean"
+    }
+    assert told == {"opus_12k": "", "gsm": "", **{f"eve_{n}": "on easy" for n in range(9)}}
+    other = [replace(of("flac", 0.9, "mini", "cat"), states={"mini": "bb"})]
+    other += [replace(of("lyra", 0.9, "mini", "dan"), definitions={"pesq": "2"}, states={"mini": "aa"})]
+    (part,) = condition_parts([], [*honest, *other], family_styles(["opus", "gsm", "flac", "lyra"]))
+    assert [line.name for line in part.charts[0].lines] == ["opus_12k", "gsm"]
+    why = [line.cells[0].small.partition("not drawn: ")[2] for line in part.lines]
+    assert why == ["", "", "on another state of a dataset", "by another version of its definition"]
+
+
+def test_incomplete_results_choose_no_datasets() -> None:
+    """Beside one complete result; where all are incomplete they do."""
+    few = [row(f"few_{n}", 0.9, info(5), failed=1) for n in range(3)]
+    few = [replace(each, states={"mini": "bb"}) for each in few]
+    for rows, drawn in (([*few, row("opus_12k", 0.7, info(5))], {"opus_12k"}), (few, {"few_0", "few_1", "few_2"})):
+        (part,) = condition_parts([], rows, family_styles(["few", "opus"]))
+        assert {line.name for line in part.charts[0].lines} == drawn
 
 
 def test_categories_without_a_condition_are_left_out() -> None:

@@ -151,7 +151,7 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
         found = row.applications.get(quantity.key)
         if found is None:
             return RankingCell(MISSING, title="not computed")
-        small = found.model.backend if found.run_again else f"{found.model.backend}; not run again"
+        small = f"{found.model.backend}; not run again" if found.run_again is False else found.model.backend
         return replace(estimate_cell(found.value, quantity), small=small, title=_behind(found, quantity))
 
     arrow = "↑" if quantity.higher_is_better else "↓"

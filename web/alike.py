@@ -1,0 +1,97 @@
+"""Which results under conditions one chart holds: equal measurements alone, by the rule of the board's ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from codec_superb.metrics.results import Estimate
+from codec_superb.metrics.table import overall_metrics
+from codec_superb.web.application_rows import sent
+from codec_superb.web.quantity import SCORE_KEY, Quantity
+from codec_superb.web.rows import ConditionResult, ProbeModel
+
+WORD_ERRORS = "asr_wer_pct"
+
+
+class Measured(NamedTuple):
+    """What equal measurements of a quantity share."""
+
+    on: tuple[tuple[str, str], ...]
+    """Datasets, each with its state."""
+    by: ProbeModel | tuple[str | None, ...]
+    """The model that answered; of a score or a metric the versions of the definitions behind it."""
+
+    @property
+    def words(self) -> str:
+        """Name datasets and model."""
+        model = f", by {self.by.name}" if isinstance(self.by, ProbeModel) else ""
+        return f"on {', '.join(name for name, _ in self.on)}{model}"
+
+    def apart(self, drawn: Measured) -> str:
+        """Say in what it differs from what is ``drawn``; '' where it is the same."""
+        if self.on != drawn.on:
+            names, others = ([name for name, _ in each.on] for each in (self, drawn))
+            return "on another state of a dataset" if names == others else f"on {', '.join(names)}"
+        if self.by == drawn.by:
+            return ""
+        if not isinstance(self.by, ProbeModel) or not isinstance(drawn.by, ProbeModel):
+            return "by another version of its definition"
+        model = self.by.name
+        return f"by {model}" if model != drawn.by.name else f"{model} was asked in another way"
+
+
+def value_of(row: ConditionResult, quantity: Quantity) -> Estimate | None:
+    """Return the value of a row; None where it has none."""
+    if quantity.key == WORD_ERRORS:
+        found = None if row.word_errors is None else row.word_errors.value
+    else:
+        found = quantity.of(row.result)
+    return None if found is None or found.mean is None else found
+
+
+def measured(row: ConditionResult, quantity: Quantity) -> Measured:
+    """Say how the quantity of a row was measured."""
+    summary, heard = row.result.summary, row.word_errors
+    names: tuple[str, ...] = tuple(summary.datasets)
+    by: ProbeModel | tuple[str | None, ...]
+    if quantity.key == WORD_ERRORS and heard is not None:
+        names, by = (heard.numbers.dataset,) if heard.numbers.dataset else names, heard.model
+    else:
+        keys = overall_metrics(summary.category) if quantity.key == SCORE_KEY else (quantity.key,)
+        by = tuple(row.definitions.get(key) for key in keys)
+    return Measured(tuple((name, row.states.get(name, "")) for name in sorted(names)), by)
+
+
+def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | None:
+    """Choose what most senders have, then most codecs, on more datasets, the first by name; None without a value.
+
+    Incomplete results choose nothing beside complete ones.
+    """
+    valued = [row for row in rows if value_of(row, quantity)]
+    whole = [row for row in valued if row.result.summary.complete] or valued
+    # a codec under thirty strengths is one
+    votes = dict.fromkeys((measured(row, quantity), _sender(row, quantity), row.result.codec) for row in whole)
+    counts = sent((kind, sender) for kind, sender, _ in votes)
+    order = sorted(counts, key=lambda kind: (-counts[kind][0], -counts[kind][1], -len(kind.on), kind.on, repr(kind.by)))
+    return order[0] if order else None
+
+
+def _sender(row: ConditionResult, quantity: Quantity) -> str:
+    by_figure = row.word_errors.sender if quantity.key == WORD_ERRORS and row.word_errors else ""
+    return by_figure or row.result.sender or f"codec:{row.result.codec}"
+
+
+def alike(
+    rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], quantity: Quantity
+) -> list[ConditionResult]:
+    """Return the ``clean`` results and ``rows`` of which the quantity is drawn: clean ones of no other codec."""
+    chosen = usual(rows, quantity)
+    found = [row for row in rows if value_of(row, quantity) and measured(row, quantity) == chosen]
+    codecs = {row.result.codec for row in found}
+    beside = [
+        row
+        for row in clean
+        if row.result.codec in codecs and value_of(row, quantity) and measured(row, quantity) == chosen
+    ]
+    return [*beside, *found]
