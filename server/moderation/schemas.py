@@ -9,6 +9,7 @@ from pydantic import Field
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.http.api_model import ApiModel
+from codec_superb.server.moderation.kept_warnings import kept
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
 
 Status = Literal["pending", "held", "self-reported", "verified", "withdrawn"]
@@ -75,5 +76,5 @@ class OwnSubmission(ApiModel):
         return cls(
             id=submission.id, codec=submission.codec.name, version=submission.version, status=submission.status,
             received=submission.received, decided=submission.decided, reason=submission.reason,
-            notes=submission.notes, warnings=submission.warnings,
+            notes=submission.notes, warnings=kept(submission.warnings),
         )  # fmt: skip
