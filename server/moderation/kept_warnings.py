@@ -61,12 +61,13 @@ def _telling_first(warnings: Sequence[PlausibilityWarning], numbers: Iterable[in
 
     So that sixty thousand of one sentence hide no other. A sentence is known by its words before what it quotes.
     """
+    begins = {number: _QUOTE.split(warnings[number]["text"], maxsplit=1)[0] for number in numbers}
+    sentences = {begin: without_particulars(begin) for begin in set(begins.values())}
     before = Counter[str]()
     keys: dict[int, tuple[bool, bool, int]] = {}
-    for number in numbers:
-        warning = warnings[number]
-        sentence = without_particulars(_QUOTE.split(warning["text"], maxsplit=1)[0])
-        keys[number] = "more" in warning, not warning.get("holds", True), before[sentence]
+    for number, begin in begins.items():
+        sentence = sentences[begin]
+        keys[number] = "more" in warnings[number], not warnings[number].get("holds", True), before[sentence]
         before[sentence] += 1
     return sorted(keys, key=keys.__getitem__)
 

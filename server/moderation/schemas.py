@@ -68,7 +68,8 @@ class OwnSubmission(ApiModel):
     """Why it was held, rejected or withdrawn, where somebody decided."""
     notes: list[str]
     warnings: list[dict[str, Any]]
-    """What a moderator should look at, as it was found when the file came: ``{kind, where, text}`` each."""
+    """What a moderator should look at, as it was found when the file came: ``{kind, where, text}`` each; one with
+    ``more`` stands for so many that are not listed."""
 
     @classmethod
     def of(cls, submission: Submission) -> OwnSubmission:
