@@ -125,9 +125,7 @@ def test_pages_show_what_older_programs_kept(client: TestClient, database: Datab
     answer = client.get(f"/api/v1/submissions/{old_row}/status", headers={"Authorization": f"Bearer {secret}"})
     assert len(answer.json()["warnings"]) == MOST + 1
     log_in(client, make_token(database, "bob", ["moderate"]))
-    began = time.perf_counter()
     page = client.get(f"/moderation/{old_row}").text
-    assert time.perf_counter() - began < 20  # each compared with each takes minutes
     assert f"{MANY - MOST:,} more of this kind (found when it came)" in page
     assert page.count("(found when it came)") == MOST + 1
     _count(database, old_row, 9)
@@ -149,11 +147,13 @@ def test_what_is_found_still_is_not_said_twice(client: TestClient, database: Dat
     with database.transaction(write=True) as session:
         made = make_submission(session, "opus_12k", 12.0, 0.72, status="pending", datasets=SPEECH)
         found = session.get_one(Submission, made)
-        texts = [f"{letters(number)}{'x' * 1000}" for number in range(3 * MOST)]
-        found.notes = [f"{UNUSUAL}{text}" for text in texts]
+        texts = [f"{letters(number)}{'x' * (1000 if number < MOST else 9)}" for number in range(MANY)]
+        found.notes = [f"{UNUSUAL}{text}" for text in reversed(texts)]
         found.warnings = [*(warning("unusual", text) for text in texts), warning("lag", "a clip was late")]
     log_in(client, make_token(database, "ann"))
+    began = time.perf_counter()
     page = client.get(f"/moderation/{made}").text
+    assert time.perf_counter() - began < 20  # each compared with each takes longer
     assert page.count("(found when it came)") == 1
     assert "a clip was late (found when it came)" in page
     with database.transaction(write=True) as session:  # as it is kept today
