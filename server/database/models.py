@@ -179,8 +179,9 @@ class Submission(Base):
     failed: Mapped[int]
     complete: Mapped[bool]
     """No clip failed and no dataset was cut short; a submission that is not complete is shown as partial."""
-    warnings: Mapped[list[Any]]
-    """Plausibility warnings for the moderator, ``{kind, where, text}`` each."""
+    warnings: Mapped[list[Any]] = mapped_column(deferred=True)
+    """:class:`Plausibility warnings <codec_superb.server.moderation.kept_warnings.PlausibilityWarning>` for the
+    moderator; rows of older programs may have tens of thousands."""
     notes: Mapped[list[Any]]
     """Notes of the check."""
     public_since: Mapped[datetime | None]

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.ingest.schemas import Receipt, Status
+from codec_superb.server.moderation.kept_warnings import kept
 from codec_superb.server.people.access import Identity
 from codec_superb.server.settings import Settings
 
@@ -35,7 +36,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
         custom=submission.custom,
         condition=submission.condition,
         notes=submission.notes,
-        warnings=submission.warnings if own else [],
+        warnings=kept(submission.warnings) if own else [],
         reason=submission.reason if told else None,
     )
 

@@ -36,7 +36,8 @@ class Receipt(ApiModel):
     notes: list[str]
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]
-    """What a moderator should look at: ``{kind, where, text, holds}`` each; one that ``holds`` is why it is held."""
+    """What a moderator should look at: ``{kind, where, text, holds}`` each; one that ``holds`` is why it is held.
+    One with ``more`` stands for so many that are not listed."""
     reason: str | None = None
     """Why a moderator held it, rejected it or took it back, or its account withdrew it."""
 

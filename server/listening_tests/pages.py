@@ -72,12 +72,12 @@ def about(request: Request, test_id: TestId, session: ReadTransaction) -> Respon
 def start(request: Request, test_id: TestId, form: Form, session: WriteTransaction) -> Response:
     """Begin, without a name; who has begun goes on."""
     with database_of(request).transaction() as reading:  # before the other one begins, with its first statement
-        service.is_full(reading, service.found(reading, test_id))
+        full = service.is_full(reading, service.found(reading, test_id))
     test = service.found(session, test_id)
     answer = RedirectResponse(f"/listening/{test.id}/question", 303)
     if _progress(request, session, test) is None:
         _count_people(request, test, service.settings_of(test).per_address, begin=True)
-        _remember(request, answer, test, service.start(session, test, form))
+        _remember(request, answer, test, service.start(session, test, form, full=full))
     return answer
 
 

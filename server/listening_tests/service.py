@@ -143,14 +143,16 @@ def remove(session: Session, identity: str, *, actor: str) -> None:
     bump_revision(session)
 
 
-def start(session: Session, test: ListeningTest, fields: Mapping[str, str]) -> str:
+def start(session: Session, test: ListeningTest, fields: Mapping[str, str], *, full: bool) -> str:
     """Let somebody begin, and return the token that continues.
 
-    What they say about themselves is kept where the test asks and the answer is one of those offered. Raises Conflict
-    for a test that is not open, or that as many have finished, and pass the screening, as it needs.
+    What they say about themselves is kept where the test asks and the answer is one of those offered. ``full`` is what
+    :func:`is_full` said before the transaction: who finishes meanwhile has nobody count again in it. So they may still
+    begin who come at that moment, as those under way may still finish. Raises Conflict for a test that is full or not
+    open.
     """
     _hold_open(session, test)
-    if is_full(session, test):
+    if full:
         raise Conflict("this test has all the listeners that it needs: thank you for coming")
     # who has listened least lately makes room: a flood of beginnings shuts nobody out
     repository.forget_idle(session, test.id, beyond=BEGINNERS - 1)
@@ -164,7 +166,7 @@ def is_full(session: Session, test: ListeningTest) -> bool:
     """Whether as many have finished, and pass the screening, as a test needs.
 
     All ratings are looked at once for each number of people that have finished: who has can change no answer, and is
-    not removed while the test is open. Called before a write transaction, it leaves nothing to look at in one.
+    not removed while the test is open. Not to be called in a write transaction, in which others wait.
     """
     settings = settings_of(test)
     _, finished = repository.counts(session, test.id)

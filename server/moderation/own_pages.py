@@ -9,7 +9,6 @@ from codec_superb.server.database.session import ReadTransaction, WriteTransacti
 from codec_superb.server.moderation import repository
 from codec_superb.server.moderation.endpoints import SubmissionId
 from codec_superb.server.moderation.service import REASON_LIMIT, withdraw_own
-from codec_superb.server.moderation.warning_groups import kinds
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.page_context import page_context_of
@@ -27,8 +26,8 @@ def own_submissions(request: Request, signed_in: SignedIn, session: ReadTransact
     account_id = signed_in.identity.account_id
     found = [] if account_id is None else repository.of_account(session, account_id, limit=MOST)
     page = render(
-        "account.html.j2", page_context_of(request, "Your submissions"), found=found, most=MOST, kinds=kinds,
-        reason_limit=REASON_LIMIT,
+        "account.html.j2", page_context_of(request, "Your submissions"), found=found, most=MOST,
+        kinds=repository.kinds_of_warnings(session, found), reason_limit=REASON_LIMIT,
     )  # fmt: skip
     return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
 

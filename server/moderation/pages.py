@@ -15,7 +15,8 @@ from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.http.file_answers import sound_answer
 from codec_superb.server.moderation import repository
 from codec_superb.server.moderation.endpoints import SubmissionId
-from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.kept_warnings import cut, kept
+from codec_superb.server.moderation.plausibility import all_warnings_for
 from codec_superb.server.moderation.service import (
     DECISIONS,
     KINDS,
@@ -26,7 +27,7 @@ from codec_superb.server.moderation.service import (
     transfer,
 )
 from codec_superb.server.moderation.view import submission_view
-from codec_superb.server.moderation.warning_groups import grouped, kinds
+from codec_superb.server.moderation.warning_groups import grouped
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.page_context import page_context_of
@@ -55,7 +56,8 @@ def queue(
     recent = repository.recently_decided(session, RECENT)
     return _page(
         request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting,
-        kinds=kinds, links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
+        kinds=repository.kinds_of_warnings(session, pending),
+        links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
     )  # fmt: skip
 
 
@@ -107,9 +109,16 @@ def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, s
 
 def _found(session: Session, submission: Submission) -> Sequence[Mapping[str, Any]]:
     """Return today's warnings, and before them those of its arrival that are no longer found: they held it."""
-    today = warnings_for(session, submission.id)
-    then = [each for each in submission.warnings if each not in today]
+    found = all_warnings_for(session, submission.id)
+    today = kept(found)
+    known = {_said(each) for each in (*found, *today)}
+    came: list[Any] = [{**each, "text": cut(each["text"])} for each in submission.warnings]
+    then = kept([each for each in came if _said(each) not in known])
     return [*({**each, "text": f"{each['text']} (found when it came)"} for each in then), *today]
+
+
+def _said(warning: Mapping[str, Any]) -> tuple[str, str, str]:
+    return warning["kind"], warning["where"], warning["text"]
 
 
 @router.post("/{submission_id}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypedDict
 
 from sqlalchemy.orm import Session
 
@@ -19,6 +18,7 @@ from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.damage import damage_doubts, is_beside_undamaged, noise_gain
+from codec_superb.server.moderation.kept_warnings import PlausibilityWarning, cut, kept
 from codec_superb.server.moderation.measurements import measurement_doubts
 from codec_superb.server.moderation.neighbours import Twin, neighbours_of, twins_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation, votes
@@ -33,18 +33,6 @@ from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
-
-
-class PlausibilityWarning(TypedDict):
-    """One warning, as it is kept with the submission."""
-
-    kind: str
-    where: str
-    """A dataset and its category, or '' for the whole submission."""
-    text: str
-    holds: bool
-    """Whether a public board waits for a moderator."""
-
 
 Warnings = Iterator[tuple[str, str]]
 """Pairs of kind and text."""
@@ -83,7 +71,15 @@ ROUNDED = 1e-3
 
 
 def warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarning]:
-    """Check a submission's results alone and against public ones.
+    """Check a submission's results alone and against public ones; of very many warnings some are returned.
+
+    The submission and its results must have been flushed. Raises NotFound for no submission.
+    """
+    return kept(all_warnings_for(session, submission_id))
+
+
+def all_warnings_for(session: Session, submission_id: str) -> list[PlausibilityWarning]:
+    """Check a submission, and return every warning.
 
     The submission and its results must have been flushed. Raises NotFound for no submission.
     """
@@ -124,7 +120,7 @@ def holds(warnings: Iterable[PlausibilityWarning]) -> bool:
 
 
 def _warning(kind: str, where: str, text: str, *, holds: bool) -> PlausibilityWarning:
-    return {"kind": kind, "where": where, "text": text, "holds": holds}
+    return {"kind": kind, "where": where, "text": cut(text), "holds": holds}
 
 
 def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import CursorResult, func, select, update
-from sqlalchemy.orm import Session, joinedload, undefer
+from sqlalchemy import CursorResult, Text, case, cast, func, select, update
+from sqlalchemy.orm import Session, defer, joinedload, undefer
 
 from codec_superb.server.database.models import PUBLIC, AuditEntry, Codec, Family, Submission, SubmissionPart, now
+from codec_superb.server.moderation.warning_groups import kinds
 
 Found = Sequence[Submission]
+LISTED = 2_000_000
+"""Most characters of a submission's warnings that a list reads: what is kept today has fewer."""
+_UNLISTED = (defer(Submission.card), defer(Submission.metrics), defer(Submission.notes))
+"""What may be long, and no list shows."""
 
 
 def find(session: Session, submission_id: str) -> Submission | None:
@@ -72,7 +77,7 @@ def of_status(
 ) -> Found:
     """List submissions of some statuses, newest first or oldest first."""
     order = (Submission.received, Submission.id) if oldest_first else (Submission.received.desc(), Submission.id)
-    statement = select(Submission).options(joinedload(Submission.codec), joinedload(Submission.account))
+    statement = select(Submission).options(joinedload(Submission.codec), joinedload(Submission.account), *_UNLISTED)
     statement = statement.where(Submission.status.in_(statuses))
     return session.scalars(statement.order_by(*order).limit(limit).offset(offset)).all()
 
@@ -84,8 +89,18 @@ def count_of_status(session: Session, statuses: Collection[str]) -> int:
 
 def of_account(session: Session, account_id: int, *, limit: int) -> Found:
     """List the submissions of an account in any status, newest first."""
-    statement = select(Submission).where(Submission.account_id == account_id).options(joinedload(Submission.codec))
+    statement = select(Submission).options(joinedload(Submission.codec), *_UNLISTED)
+    statement = statement.where(Submission.account_id == account_id)
     return session.scalars(statement.order_by(Submission.received.desc(), Submission.id).limit(limit)).all()
+
+
+def kinds_of_warnings(session: Session, found: Found) -> Mapping[str, str]:
+    """Name the kinds of each submission's warnings with their counts; those of ten are in memory at a time."""
+    few = func.length(cast(Submission.warnings, Text)) <= LISTED
+    chosen = select(Submission.id, case((few, Submission.warnings)))
+    chosen = chosen.where(Submission.id.in_([each.id for each in found]))
+    rows = session.execute(chosen, execution_options={"yield_per": 10})
+    return {identity: "very many" if warnings is None else kinds(warnings) for identity, warnings in rows}
 
 
 def families(session: Session) -> Sequence[Family]:
@@ -98,7 +113,7 @@ def recently_decided(session: Session, limit: int) -> Found:
     statement = (
         select(Submission)
         .where(Submission.decided.is_not(None))
-        .options(joinedload(Submission.codec))
+        .options(joinedload(Submission.codec), *_UNLISTED)
         .order_by(Submission.decided.desc(), Submission.id)
     )
     return session.scalars(statement.limit(limit)).all()

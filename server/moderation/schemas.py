@@ -9,6 +9,7 @@ from pydantic import Field
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.http.api_model import ApiModel
+from codec_superb.server.moderation.kept_warnings import kept
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
 
 Status = Literal["pending", "held", "self-reported", "verified", "withdrawn"]
@@ -67,7 +68,8 @@ class OwnSubmission(ApiModel):
     """Why it was held, rejected or withdrawn, where somebody decided."""
     notes: list[str]
     warnings: list[dict[str, Any]]
-    """What a moderator should look at, as it was found when the file came: ``{kind, where, text}`` each."""
+    """What a moderator should look at, as it was found when the file came: ``{kind, where, text}`` each; one with
+    ``more`` stands for so many that are not listed."""
 
     @classmethod
     def of(cls, submission: Submission) -> OwnSubmission:
@@ -75,5 +77,5 @@ class OwnSubmission(ApiModel):
         return cls(
             id=submission.id, codec=submission.codec.name, version=submission.version, status=submission.status,
             received=submission.received, decided=submission.decided, reason=submission.reason,
-            notes=submission.notes, warnings=submission.warnings,
+            notes=submission.notes, warnings=kept(submission.warnings),
         )  # fmt: skip

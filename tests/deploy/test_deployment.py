@@ -81,8 +81,22 @@ class TestDockerfile:
         assert images == {"python:3.11-slim"}
 
 
+def _told() -> str:
+    """Everything that tells maintainers what to type."""
+    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *DEPLOY.iterdir()]
+    return " ".join(" ".join(file.read_text(encoding="utf-8") for file in files).split())
+
+
 class TestCompose:
     """``deploy/compose.yaml``."""
+
+    def test_run_adds_to_the_entrypoint_and_exec_knows_none(self) -> None:
+        """A recipe with ``run`` has the program's name from the image; one with ``exec`` has to say it."""
+        (program,) = json.loads(_instructions("ENTRYPOINT")[-1])
+        recipes = re.findall(r"docker compose (run|exec)(?: -\S+)* service ([\w-]+)", _told())
+        assert {how for how, _ in recipes} == {"run", "exec"}
+        for how, first in recipes:
+            assert (first == program) == (how == "exec"), (how, first)
 
     def test_sets_settings_that_exist(self, compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
         """The service's environment is read by Settings as it stands."""

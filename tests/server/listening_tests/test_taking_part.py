@@ -18,7 +18,7 @@ from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, fair, hear, question, take
 from support.server.people import log_in, make_token
 
-from codec_superb.server.database.listening import Participant, Rating
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating
 from codec_superb.server.database.models import Submission, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict
@@ -222,6 +222,46 @@ def test_who_begins_has_the_ratings_looked_at_once(
 
 
 @pytest.mark.sample(4, among="taking part in a listening test")
+def test_who_finishes_while_another_begins_has_nobody_count_again(
+    client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between look-up and write the last one finishes: whoever comes then still begins, the next one no more."""
+    looked: list[bool] = []
+
+    def answers(session: Session, test: str) -> list[Answered]:
+        looked.append(session.connection().get_execution_options().get("write", False))
+        return repository_answers(session, test)
+
+    def looked_up(session: Session, test: ListeningTest) -> bool:
+        full = is_full(session, test)
+        if not last:
+            last.append(True)
+            begun = dict(client.cookies)
+            client.cookies.clear()
+            client.cookies.update(late_cookies)
+            client.post(f"/listening/{test_id}/question", data=whole(question(client, test_id)))
+            client.cookies.clear()
+            client.cookies.update(begun)
+        return full
+
+    last: list[bool] = []
+    repository_answers, is_full = repository.answers, service.is_full
+    monkeypatch.setattr(repository, "answers", answers)
+    for seed in range(4):
+        take(client, test_id, fair(np.random.default_rng(seed)))
+    client.post(f"/listening/{test_id}/question", data=whole(begin(client, test_id)))
+    late_cookies = dict(client.cookies)
+    client.cookies.clear()
+    monkeypatch.setattr(service, "is_full", looked_up)
+    begun = client.post(f"/listening/{test_id}/start", data={"x": ""}, follow_redirects=False)
+    assert begun.status_code == 303
+    assert looked == []
+    client.cookies.clear()
+    client.post(f"/listening/{test_id}/start", data={"x": ""})
+    assert looked == [False]
+
+
+@pytest.mark.sample(4, among="taking part in a listening test")
 def test_people_who_only_begin_take_nobodys_place(
     client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,5 +423,5 @@ def test_closed_between_a_look_and_an_answer(client: TestClient, database: Datab
         with pytest.raises(Conflict, match="is over"):
             answer(session, stands, fields)
         with pytest.raises(Conflict, match="is over"):
-            start(session, stands.test, {})
+            start(session, stands.test, {}, full=False)
     assert kept(database) == 0
