@@ -50,6 +50,8 @@ class Field:
     """Whether it is a count."""
     ceiling: float | None = None
     """Its value on every reference by definition; None where a model predicts it."""
+    names: bool = False
+    """Whether it says which one (a class, a cluster, a row) and not how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,8 @@ class Probe:
     limits: str = ""
     """``module:function``: :class:`KeptClip` -> ``Iterable[Fault]``, which numbers of a clip cannot be true together;
     '' where the limits of each field are all."""
+    joint: bool = False
+    """Whether a clip's numbers depend on which others are run: classes, clusters, or what was learnt from them."""
     datasets: tuple[str, ...] = ()
     """Datasets on which it is part of its benchmark; empty for any with its labels. By its own key it runs on all."""
     definition: TaskDefinition | None = field(default=None, hash=False)

@@ -138,6 +138,7 @@ _ROWS = (
         ),
         backend="wavlm-emotion",
         scorer=f"{_ROOT}.er.scoring:score",
+        joint=True,
     ),
     Probe(
         key="aec",

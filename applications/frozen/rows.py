@@ -40,4 +40,5 @@ def _row(method: str, label: str) -> Probe:
         primary=metrics[0].key,
         limits=KINDS["choice"].limits,
         options=(("label", label), ("method", method)),
+        joint=True,
     )

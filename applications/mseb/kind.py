@@ -35,3 +35,5 @@ class Kind:
     """Function of :mod:`codec_superb.applications.mseb.limits`; see :class:`~codec_superb.applications.probe.Probe`."""
     version: str = "1"
     """Version of the definition; a change of numbers changes it."""
+    joint: bool = False
+    """See :class:`~codec_superb.applications.probe.Probe`."""

@@ -64,7 +64,7 @@ def _metric(row: _Row, key: str, label: str) -> ProbeMetric:
 
 _FLAG = (0.0, 1.0)
 _RANK = Field("rank", 0, whole=True)
-_TOP = Field("top", 1, whole=True)
+_TOP = Field("top", 1, whole=True, names=True)
 """Row of a collection that came first, from 1."""
 _NO_ANSWER = Field("no_answer", *_FLAG, whole=True)
 _ORACLE_RANK = Field("oracle_rank", -1, whole=True)
@@ -230,8 +230,9 @@ KINDS: dict[str, Kind] = {
     ),
     "classification": Kind(
         "classification", f"{_SCORERS}.classification:score", (*_ENCODERS, "vectors"),
-        (Field("label", 1, whole=True), _ORACLE_RANK), (Field("predicted", 1, whole=True), _RANK, _NO_ANSWER),
-        _metrics(_CLASSIFICATION), "accuracy_pct", limits="classification",
+        (Field("label", 1, whole=True), _ORACLE_RANK),
+        (Field("predicted", 1, whole=True, names=True), _RANK, _NO_ANSWER),
+        _metrics(_CLASSIFICATION), "accuracy_pct", limits="classification", joint=True,
     ),
     "classification, several labels": Kind(
         "classification", f"{_SCORERS}.classification:score_several", (*_ENCODERS, "vectors"),

@@ -133,6 +133,7 @@ def _probe(key: str, task: Task) -> Probe:
         group=kind.group,
         task=task.task,
         primary=f"{key}_{kind.primary}",
+        joint=kind.joint,
     )
 
 

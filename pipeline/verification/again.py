@@ -204,7 +204,7 @@ def _probe(
             why = f"{info.backend} is no model of the catalogue by its name"
         elif row.pairs == "frames":
             why = "its frames are not compared"
-        elif row.pairs and not whole:
+        elif (row.pairs or row.joint) and not whole:
             why = "its numbers need all clips of the dataset (--all)"
         else:
             why = _probed(run, info.probe, _spec_of(info.backend), how, pool, progress)

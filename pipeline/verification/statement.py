@@ -17,6 +17,7 @@ from pydantic import (
 
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Name
+from codec_superb.pipeline.submission.schema import MOST_DATASETS
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.verification.draw import seed_of
 from codec_superb.record import Record
@@ -28,8 +29,8 @@ DIFFERENCES = 50
 """Differences of one clip at most: one of each quantity."""
 CLIPS = 200_000
 """Clips at most, as in a submission."""
-LEFT_OUT = 20_500
-"""Lines at most: each of 200 probes on each of 100 datasets of a submission, its metrics, failures and times."""
+LEFT_OUT = 200 * MOST_DATASETS + 500
+"""Lines at most: each of 200 probes on each dataset of a submission, its metrics, failures and times."""
 
 
 class Tolerance(Record):
@@ -115,7 +116,7 @@ class Statement(Record):
     """The maintainer's, drawn after the file was there."""
     seed: Hex64
     """SHA-256 over the file's hash and the nonce: decides which clips were drawn."""
-    datasets: tuple[DatasetVerdict, ...] = Field(min_length=1, max_length=100)
+    datasets: tuple[DatasetVerdict, ...] = Field(min_length=1, max_length=MOST_DATASETS)
     clips: tuple[ClipVerdict, ...] = Field(min_length=1, max_length=CLIPS)
     """Sorted by dataset and clip."""
     tolerances: dict[str, Tolerance] = Field(max_length=100)

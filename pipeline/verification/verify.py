@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Provenance
@@ -44,7 +45,7 @@ SAME_EVERYWHERE = frozenset({
 FFmpeg's and NumPy's AVX and FMA code switched off. aac, ac3, eac3, nellymoser, vorbis and wma did not; codec2 rounds
 otherwise, and libraries of the system have no version in a stamp."""
 WHOLE = 200
-"""Clips up to which a dataset with scores of pairs is run as a whole, where nobody asks for a number."""
+"""Clips up to which a dataset with joint numbers, or scores of pairs, is run whole, unless a number is asked for."""
 _PACKAGES = (
     "av", "ffmpeg libavcodec", "ffmpeg libavutil", "ffmpeg libswresample", "lc3py", "numpy", "soundfile", "soxr",
 )  # fmt: skip
@@ -90,10 +91,12 @@ def verify(
 
 
 def _whole(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
-    """Draw all clips of the small datasets with scores of pairs: those can be compared of the whole alone."""
-    paired = {pair.dataset for pair in opened.pairs if not isinstance(pair, FramesRow)}
+    """Draw all clips of the small datasets with joint numbers, or scores of pairs, which the whole alone has."""
+    needing = {pair.dataset for pair in opened.pairs if not isinstance(pair, FramesRow)}
+    joint = {key for key, row in PROBES.items() if row.joint}
+    needing |= {of.name for of in opened.submission.datasets if joint & {info.probe for info in of.probes}}
     clips = draw(opened.rows, seed, 0)
-    return {name: clips[name] for name in paired if len(clips[name]) <= WHOLE}
+    return {name: clips[name] for name in needing if len(clips[name]) <= WHOLE}
 
 
 def _sampled(opened: OpenedSubmission, dataset: str) -> set[str]:
@@ -138,7 +141,12 @@ def _statement(
 ) -> Statement:
     submission = opened.submission
     failures: list[FailedHere] = []
-    compared = {of.name: _compare(opened, of, drawn[of.name], made, failures) for of in submission.datasets}
+    alike = {name: _alike(opened, name, clips, made) for name, clips in drawn.items()}
+    _leave_clusters(made, alike)
+    compared = {
+        of.name: _compare(opened, of, drawn[of.name], made, failures, alike=alike[of.name])
+        for of in submission.datasets
+    }
     clips = tuple(entry.verdict for name in sorted(compared) for entry in compared[name])
     datasets = tuple(_dataset(opened, of, compared[of.name], made) for of in submission.datasets if compared[of.name])
     differs = any(of.verdict == "differs" for of in clips) or any(of.differences for of in datasets)
@@ -161,12 +169,30 @@ def _statement(
     )  # fmt: skip
 
 
+def _alike(opened: OpenedSubmission, dataset: str, drawn: Collection[str], made: Made) -> bool:
+    """Whether all drawn clips of a dataset sound the same to the last bit."""
+    submitted = {clip: row.resynthesis_sha256 for clip, row in _of(opened.rows, dataset).items()}
+    found = {clip: row.resynthesis_sha256 for clip, row in _of(made.rows.values(), dataset).items()}
+    return all(submitted[clip] == found.get(clip) for clip in drawn)
+
+
+def _leave_clusters(made: Made, alike: Mapping[str, bool]) -> None:
+    """Leave out probes that keep names alone where the sound is another: clusters found anew have others."""
+    for dataset, keys in made.probes.items():
+        named = {key for key in keys if PROBES[key].sided and all(field.names for field in PROBES[key].sided)}
+        if named and not alike[dataset]:
+            made.probes[dataset] = keys - named
+            made.left_out += [f"{dataset}, {key}: its clusters are those of another sound" for key in sorted(named)]
+
+
 def _compare(
     opened: OpenedSubmission,
     dataset: SubmittedDataset,
     drawn: Collection[str],
     made: Made,
     failures: list[FailedHere],
+    *,
+    alike: bool,
 ) -> list[Compared]:
     """Compare the drawn clips of a dataset; those that fail here alone go to ``failures``."""
     exact = is_exact(made.card, dataset.provenance, made.stamps[dataset.name])
@@ -177,7 +203,7 @@ def _compare(
         if (here := made.rows.get((row.dataset, row.clip))) is None:
             continue
         try:
-            compared.append(compare_clip(row, here, exact=exact, probes=made.probes[dataset.name]))
+            compared.append(compare_clip(row, here, exact=exact, probes=made.probes[dataset.name], alike=alike))
         except FailedHere as failure:
             failures.append(failure)
     return compared

@@ -44,6 +44,8 @@ class MeasureRow:
     """Extra of this package that it needs."""
     of_corpus: bool = False
     """Whether the measure of a side is made with all answers of that side: its maker takes them as a third argument."""
+    joint: bool = False
+    """Whether a clip's numbers depend on the labels of the other clips of the run."""
     models: str = ""
     """``module:function`` -> names and hashes of the models that it needs; '' for none but the program's own."""
     judged: bool = False
@@ -112,7 +114,7 @@ _ROWS = (
         "rouge-l:coco", "value", f"{_CAPTIONS}:rouge_l_coco",
         "as captions are scored: best precision, best recall, the latter 1.2² as heavy, 0 to 100",
     ),
-    MeasureRow("cider", "value", f"{_CAPTIONS}:cider", "CIDEr-D over the clips of the run, 0 to 10"),
+    MeasureRow("cider", "value", f"{_CAPTIONS}:cider", "CIDEr-D over the clips of the run, 0 to 10", joint=True),
     MeasureRow(
         "ifeval", "instructions", f"{_HERE}.instructions:ifeval",
         "instructions that a program verifies; identifiers and parameters are JSON in the dataset's own labels",

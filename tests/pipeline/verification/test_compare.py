@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from support.pipeline.stats import card, draw_rows, failed, ok, row, stamp
 
+from codec_superb.applications.table import PROBES
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
-from codec_superb.pipeline.verification.compare import FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, Change, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.statement import DIFFERENCES
 from codec_superb.pipeline.verification.verify import is_exact
 
 ONE, OTHER = "1" * 64, "2" * 64
@@ -84,12 +86,113 @@ def test_few_clips_of_other_sound_gain_less_than_many(clips: Sequence[ClipRow], 
     assert raised(0.7) == (["pesq"] if number > 1 else ["pesq, spread of the differences"])
 
 
+def answers(*, there: Sequence[float], here: Sequence[float], other: str = OTHER) -> list[Compared]:
+    """Compare clips with so many word errors in the resynthesis."""
+
+    def clip(errors: float, sound: str) -> ClipRow:
+        none = {"substitutions": 0.0, "deletions": 0.0, "insertions": 0.0}
+        asr = ProbeValue(
+            status="ok", shared={"words": 12.0, "characters": 50.0}, reference=none,
+            resynthesis=none | {"insertions": errors},
+        )  # fmt: skip
+        return row("a", resynthesis_sha256=sound, probes={"asr": asr})
+
+    both = zip(there, here, strict=True)
+    return [compare_clip(clip(one, ONE), clip(two, other), exact=False, probes=["asr"]) for one, two in both]
+
+
 def test_a_single_answer_of_a_model_may_tip_over() -> None:
-    """Right there and wrong here, on one of few clips of other sound; of three the submitter has chosen."""
-    name = "aec.resynthesis.correct"
-    alike = [{name: (0.0, 0.0, 1.0)}] * 6
-    assert drifts([*alike, {name: (1.0, 0.0, 2.0)}]) == ()
-    assert [of.quantity for of in drifts([*alike, *[{name: (1.0, 0.0, 2.0)}] * 3])] == [name]
+    """Right there and wrong here, on one or two of few clips of other sound; of three the submitter has chosen."""
+    name, limits = "aec.resynthesis.correct", OTHER_SOUND["answer"]
+    alike = [{name: Change(0.0, 0.0, 1.0, limits)}] * 6
+    tipped = {name: Change(1.0, 0.0, 1.0, limits)}
+    assert drifts([*alike, tipped]) == ()
+    assert drifts([*alike, *[tipped] * 2]) == ()
+    assert [of.quantity for of in drifts([*alike, *[tipped] * 3])] == [name]
+
+
+def test_a_word_may_tip_over() -> None:
+    """Where there are few errors one more is most of them, and a sentence may gain four; no mean is lowered so."""
+    honest = answers(there=[0, 1, 4, *[0, 1, 2, 3, 2] * 4], here=[1, 0, 0, *[0, 1, 2, 3, 2] * 4])
+    assert all(of.verdict.verdict == "agrees" for of in honest)
+    assert drifts([of.changes for of in honest]) == ()
+    forged = answers(there=[1, 1, 2, 0] * 6, here=[3, 2, 3, 1] * 6)
+    assert all(of.verdict.verdict == "agrees" for of in forged)
+    assert [of.quantity for of in drifts([of.changes for of in forged])] == ["asr.resynthesis.insertions"]
+    (removed,) = answers(there=[0], here=[5])
+    assert removed.verdict.verdict == "differs"
+    (same,) = answers(there=[0], here=[1], other=ONE)
+    assert same.verdict.verdict == "differs"
+
+
+@pytest.mark.parametrize("sound", [ONE, OTHER])
+def test_labels_and_originals_do_not_depend_on_the_sound(sound: str) -> None:
+    """Words that nobody said, and originals that a model hears worse here, are found whatever the codec's sound."""
+
+    def clip(words: float, original: float, sound: str = ONE) -> ClipRow:
+        none = {"substitutions": 0.0, "deletions": 0.0, "insertions": 0.0}
+        asr = ProbeValue(
+            status="ok", shared={"words": words, "characters": 50.0}, reference=none | {"insertions": original},
+            resynthesis=none,
+        )  # fmt: skip
+        return row("a", resynthesis_sha256=sound, probes={"asr": asr})
+
+    def differing(there: ClipRow, here: ClipRow) -> list[str]:
+        found = compare_clip(there, here, exact=False, probes=["asr"]).verdict.differences
+        return [entry.quantity for entry in found]
+
+    assert differing(clip(12, 3), clip(12, 3, sound)) == []
+    assert differing(clip(16, 3), clip(12, 3, sound)) == ["asr.shared.words"]
+    assert differing(clip(12, 4), clip(12, 3, sound)) == ["asr.reference.insertions"]
+
+
+@pytest.mark.parametrize("side", ["reference", "resynthesis"])
+def test_numbers_of_models_have_means_on_the_same_sound(side: str) -> None:
+    """Each clip better by what a clip may be off is a raised figure, on the same sound and on the originals."""
+
+    def changes(by: float) -> Compared:
+        def clip(**mos: float) -> ClipRow:
+            sides = {name: {"mos": mos.get(name, 3.0)} for name in ("reference", "resynthesis")}
+            return row("a", resynthesis_sha256=ONE, probes={"utmos": ProbeValue(status="ok", **sides)})
+
+        return compare_clip(clip(**{side: 3.0 + by}), clip(), exact=True, probes=["utmos"])
+
+    assert changes(0.119).verdict.verdict == "agrees"
+    assert [of.quantity for of in drifts([changes(0.119).changes] * 51)] == [f"utmos.{side}.mos"]
+    assert drifts([changes(0.02).changes] * 51) == ()
+
+
+def test_names_and_ranks_are_no_sizes() -> None:
+    """On other sound another class may be predicted, and a rank may fall far: how much it lost is one over it."""
+
+    def clip(predicted: float, rank: float, sound: str) -> ClipRow:
+        side = {"predicted": predicted, "rank": rank, "no_answer": 0.0}
+        shared = {"label": 3.0, "oracle_rank": 1.0}
+        value = ProbeValue(status="ok", shared=shared, reference=side | {"rank": 1.0}, resynthesis=side)
+        return row("a", resynthesis_sha256=sound, probes={key: value})
+
+    key = "mseb_classification_intent"
+    moves = [compare_clip(clip(3, 20, ONE), clip(3, 90, OTHER), exact=False, probes=[key]) for _ in range(22)]
+    assert all(of.verdict.verdict == "agrees" for of in moves)
+    assert drifts([of.changes for of in moves]) == ()
+    better = [compare_clip(clip(3, 1, ONE), clip(3, 9, OTHER), exact=False, probes=[key]).changes for _ in range(22)]
+    assert [of.quantity for of in drifts(better)] == [f"{key}.resynthesis.rank"]
+    (moved_class,) = compare_clip(clip(3, 1, ONE), clip(4, 1, ONE), exact=False, probes=[key]).verdict.differences[:1]
+    assert moved_class.quantity == f"{key}.reference.predicted"
+
+
+def test_more_differences_than_are_listed() -> None:
+    """A clip that differs in more numbers than a verdict names differs, with as many as it names."""
+
+    def clip(by: float) -> ClipRow:
+        probes = {}
+        for key in [key for key, of in PROBES.items() if key.startswith("mseb_clustering")]:
+            side = {field.name: by for field in PROBES[key].sided}
+            probes[key] = ProbeValue(status="ok", shared={"label": 1.0}, reference=side, resynthesis=side)
+        return row("a", resynthesis_sha256=ONE, probes=probes)
+
+    found = compare_clip(clip(2), clip(1), exact=True, probes=list(clip(1).probes)).verdict
+    assert (found.verdict, len(found.differences)) == ("differs", DIFFERENCES)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.69, 0.75])

@@ -27,7 +27,8 @@ from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, PairRow, count
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, _spec_of, is_plain_backend
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs
-from codec_superb.pipeline.verification.compare import Compared, drifts
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared, drifts
+from codec_superb.pipeline.verification.compare import Change as MeanChange
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
 from codec_superb.pipeline.verification.statement import ClipVerdict, Statement
 from codec_superb.pipeline.verification.verify import Asked, _drifts, check_of_file, verify
@@ -184,7 +185,7 @@ def test_a_category_has_means_of_its_own() -> None:
         compared = [
             Compared(
                 ClipVerdict(dataset="mini", clip=clip, verdict="agrees", same_sound=False),
-                {"mel": (5.0, 5.0 + (by if of.category == "speech" else 0.0), 5.0)},
+                {"mel": MeanChange(5.0, 5.0 + (by if of.category == "speech" else 0.0), 5.0, OTHER_SOUND["mel"])},
             )
             for clip, of in rows.items()
         ]
@@ -296,7 +297,8 @@ class TestPairs:
     def test_forged_trials_differ(self) -> None:
         """On the same sound a single one, on other sound the means of targets and of others; honest ones agree."""
         honest = self.trials()
-        assert compare_pairs(honest, honest, same=True) == ((), [])
+        assert compare_pairs(honest, honest, same=True).differences == ()
+        assert drifts(compare_pairs(honest, honest, same=True).changes) == ()
         (one,) = compare_pairs([honest[0].model_copy(update={"resynthesis": 0.9}), *honest[1:]], honest, same=True)[0]
         assert one.quantity == "asv.pairs.resynthesis, targets"
         found = compare_pairs(self.trials(by=0.1), honest, same=False)
