@@ -57,7 +57,8 @@ def _of_letters(text: str, what: str) -> Iterator[tuple[bool, str, str]]:
 
 def badge_like(text: str) -> str:
     """Return the name of the first tick, star, medal or other emoji of a text, '' for none."""
-    return _name(next((letter for letter in text if _is_mark(letter)), None))
+    marks = {letter for letter in set(text) if _is_mark(letter)}  # each once: a file may have a megabyte of settings
+    return _name(next((letter for letter in text if letter in marks), None) if marks else None)
 
 
 def _of_marks(title: str) -> Iterator[tuple[bool, str, str]]:

@@ -24,10 +24,11 @@ _BIT_SOURCES = {
 
 
 def summary(card: Card) -> str:
-    """Say in one sentence what the codec is."""
+    """Say in one sentence what the codec is; a standard and a year in the catalogue's words alone, nobody's by name."""
     rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
     kind = "Codec" if card.kind == NOT_STATED else f"{card.kind.capitalize()} codec"
-    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED, "none")]
+    stated = (card.standard, card.year) if card.name in catalogue.cards() else ()
+    known = [str(part).rstrip(".") for part in stated if part not in (None, NOT_STATED, "none")]
     return f"{kind}{rate} that {_hertz(card)}." + (f" {', '.join(known)}." if known else "")
 
 

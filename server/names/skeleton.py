@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -46,6 +47,20 @@ _MARK = "\u200e"
 """Left-to-right mark, with which the file sets letters of scripts that run to the left apart."""
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u3099\u309a")
 """Marks above a letter that make another one, as in ü and й, and those of kana; others are easily overlooked."""
+_SMALL_CAPITAL = re.compile("LATIN LETTER SMALL CAPITAL ([A-Z])")
+_SMALL_CAPITALS = {"ʍ": "m", "ĸ": "k"}
+"""What the file has for the small capitals ᴍ and ᴋ, and for Cyrillic м and к."""
+_LATIN = re.compile(r"(?:LATIN|MODIFIER) (?:[A-Z]+ )*?LETTER (?:[A-Z]+ )*?([A-Z])(?: WITH .+)?")
+"""Names of letters that a Latin one is the base of: LATIN SMALL LETTER TURNED E, LATIN SMALL LETTER D WITH STROKE."""
+_READ = {"ꞓ": "e", "э": "e", "я": "r", "ʌ": "a", "д": "d", "π": "n", "ш": "w", "ω": "w"}
+"""Letters of other scripts that are read as Latin ones in a Latin word; ꞓ is what the file has for ε and є."""
+_OTHER = "\u4e00"
+"""Stands for letters that no word of the board has: a letter as they are."""
+_UNSEEN = frozenset({"Cf", "Cn", "Co", "Cs"})
+"""Categories of letters without a shape of their own: format, not assigned, private, surrogate."""
+_NOT_SPELT = re.compile(r"[^0-9a-z]+")
+_LONGEST_SIGN = 6
+"""Letters of a sign that is read as letters (№, ㎯); U+FDFA has 18."""
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+]|_)+(?=\d)")
 
 
@@ -57,48 +72,91 @@ def skeleton(text: str) -> str:
 
 
 def _folded(text: str) -> str:
+    return _letters(text) or "".join(text.split())
+
+
+def _letters(text: str) -> str:
     spoken = "".join(_decomposed(text).split())
     spoken = _BETWEEN_DIGITS.sub("dot", spoken).replace("+", "plus")
     folded = "".join(sign for sign in spoken if unicodedata.category(sign)[0] != "P")  # a dash looks like a letter
     for _ in range(2):  # the second time for what a capital's lower case is a look-alike of
         folded = _decomposed("".join(_prototypes().get(letter, letter) for letter in folded).casefold())
-    found = "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
-    return found or "".join(text.split())
+    return "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
 
 
 def reserved_word(text: str, *, person: bool = False) -> str:
     """Return the first of :data:`RESERVED` that a text says, or seems to, or a first place; '' for none.
 
-    Of the name of a ``person`` or of people :data:`RESERVED` alone.
+    Of the name of a ``person`` or of people :data:`RESERVED` alone. Each letter is looked at once, and folded once for
+    all texts: a file may have a megabyte of settings, which are read while others wait to be stored.
     """
     text = _TERMS.sub(" ", text)
-    folded = _folded(text)
-    said = next((word for word in RESERVED if skeleton(word) in folded), "")
+    folded = text.translate(_SPELT)
+    said = next((word for word in RESERVED if word.translate(_SPELT) in folded), "")
     if said or person:
         return said
-    first = _FIRST.search(text) or _FIRST.search(unicodedata.normalize("NFKC", text))  # which makes No of №
+    first = _FIRST.search(text) or (None if text.isascii() else _FIRST.search(text.translate(_LEGIBLE)))  # № is No
     if first:
         return first[0]
-    return next((word for word in FIRSTS if skeleton(word) in folded and _says(text, skeleton(word))), "")
+    found = [word for word in FIRSTS if word.translate(_SPELT) in folded]
+    # neighbouring words make one up: ``Win ner`` does, ``Swinnerton`` does not
+    parts = f" {' '.join(part.translate(_SPELT) for part in _WORD.findall(text))} " if found else ""
+    return next((word for word in found if re.search(f" {' *'.join(word.translate(_SPELT))} ", parts)), "")
 
 
-def _says(text: str, word: str) -> bool:
-    """Whether neighbouring words of a text make up ``word``, a skeleton: ``Win ner`` does, ``Swinnerton`` does not."""
-    parts = [skeleton(part) for part in _WORD.findall(text)]
-    for first in range(len(parts)):
-        joined = ""
-        for part in parts[first : first + len(word)]:
-            joined += part
-            if not word.startswith(joined):
-                break
-            if joined == word:
-                return True
-    return False
+class _Letters(dict[int, str]):
+    """What each letter is read as, found when it first comes."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        kind = unicodedata.category(letter)
+        if kind in _UNSEEN:
+            return ""
+        # of the 100,000 ideographs none is kept
+        if kind == "Lo" and letter not in _prototypes() and unicodedata.normalize("NFKD", letter) == letter:
+            return _OTHER
+        self[code] = found = self._read(letter)
+        return found
+
+
+def _spelt(letter: str) -> str:
+    """Return the letters a to z and digits that a letter looks like, for those who read it in a word: no accents."""
+    found = _letters("".join(map(_base, _letters(letter))))
+    return _NOT_SPELT.sub(_OTHER, "".join(sign for sign in found if unicodedata.category(sign)[0] != "M"))
+
+
+def _legible(letter: str) -> str:
+    """Return the same with signs, spaces, digits and capitals as they are."""
+    signs = [sign for sign in unicodedata.normalize("NFKD", letter) if unicodedata.category(sign)[0] != "M"]
+    found = "".join(sign.translate(_SPELT) if sign.isalpha() and not sign.isascii() else sign for sign in signs)
+    return found if len(found) <= _LONGEST_SIGN else letter
+
+
+def _base(letter: str) -> str:
+    """Return the Latin letter that one with a stroke or a hook, or a turned one, is read as."""
+    named = _LATIN.fullmatch(unicodedata.name(letter, ""))
+    return _READ.get(letter) or (named[1].lower() if named else letter)
+
+
+_SPELT = _Letters(_spelt)
+_LEGIBLE = _Letters(_legible)
 
 
 def _decomposed(text: str) -> str:
-    signs = unicodedata.normalize("NFKD", text)
-    return "".join(each for each in signs if each in _ACCENTS or not unicodedata.name(each, "").startswith("COMBINING"))
+    return "".join(map(_sign, unicodedata.normalize("NFKD", text)))
+
+
+@lru_cache(4096)
+def _sign(sign: str) -> str:
+    """Leave out marks that are easily overlooked; neither NFKD nor the file knows small capitals as Latin letters."""
+    name = unicodedata.name(sign, "")
+    small = _SMALL_CAPITAL.fullmatch(name)
+    if small or sign in _SMALL_CAPITALS:
+        return small[1].lower() if small else _SMALL_CAPITALS[sign]
+    return "" if name.startswith("COMBINING") and sign not in _ACCENTS else sign
 
 
 @cache

@@ -49,7 +49,8 @@ def _ensure(session: Session, actor: str) -> None:
             continue
         for column, text in (("skeleton", codec.name), ("title_skeleton", title)):
             folded = text and skeleton(text)
-            if folded and getattr(codec, column) is None and (folded not in taken or folded == codec.skeleton):
+            # another one is of a version that folded fewer letters
+            if folded and getattr(codec, column) != folded and (folded not in taken or folded == codec.skeleton):
                 setattr(codec, column, folded)
                 taken.add(folded)
         if family and family not in catalogue.families().values() and (folded := skeleton(family)) not in known:

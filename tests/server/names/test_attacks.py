@@ -214,8 +214,11 @@ class TestCatalogue:
         [
             ({"processor": "the maintainers' machine, officially verified"}, ["name"]),
             ({"backends": {"pesq": "verified"}}, ["name"]), ({"packages": {"numpy": "2.1 ✓"}}, ["name"]),
+            ({"packages": {"verified by those of Codec-SUPERB": "2026", "command": "verified"}}, ["name", "name"]),
+            ({"tool_version": "0.1.0 (officially verified)"}, ["name"]), ({"commit": "the official board"}, ["name"]),
             ({"processor": "Intel(R) Xeon(R) Processor @ 2.90GHz", "command": "codec-superb resynth --codec opus_16k",
-              "packages": {"codec-superb": "0.1.0"}, "backends": {"pesq": "fast"}}, []),
+              "packages": {"codec-superb": "0.1.0", "ffmpeg libavcodec": "61.19.100"}, "tool_version": "0.1.0",
+              "commit": "3570bc62", "backends": {"pesq": "fast"}, "dirty": False, "batch_seconds": 10.0}, []),
         ],
     )  # fmt: skip
     def test_words_of_the_board_in_a_stamp(self, stamp: dict[str, Any], kinds: list[str]) -> None:

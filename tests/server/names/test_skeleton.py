@@ -32,6 +32,9 @@ from codec_superb.server.names.skeleton import LIMIT, skeleton
         ("Opus 12 kbps", "Opus 1\u03322 kbps"),
         ("HE-AAC", "he_aac"),
         ("1.5 kbps", "1,5 kbps"),
+        ("Opus 12 kbps", "ᴏᴘᴜꜱ 12 ᴋʙᴘꜱ"),
+        ("ABCDEFGHIJKLMNOPQRSTUVWYZ", "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"),
+        ("кодек метр", "ᴋодеᴋ ᴍеᴛр"),
     ],
 )
 def test_what_looks_alike_is_alike(one: str, other: str) -> None:
