@@ -165,6 +165,9 @@ class Probe:
     limits: str = ""
     """``module:function``: :class:`KeptClip` -> ``Iterable[Fault]``, which numbers of a clip cannot be true together;
     '' where the limits of each field are all."""
+    of_codec: tuple[str, ...] = ()
+    """Settings that follow from each codec's own tokens, as the hash of a model that was trained on them: every codec
+    has its own, and they set no figures apart."""
     joint: bool = False
     """Whether a clip's numbers depend on which others are run: classes, clusters, or what was learnt from them."""
     datasets: tuple[str, ...] = ()

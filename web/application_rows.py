@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
+from codec_superb.applications.table import PROBES
 from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.text import count, shortened
 
@@ -120,13 +122,18 @@ def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]
         behind = [probe for dataset in sorted(probes) for probe in probes[dataset]]
     models = list(dict.fromkeys(map(_one_model, behind)))
     if len(models) == 1:
-        return models[0]
+        own = {_one_model(probe).of_codec for probe in behind}
+        return models[0] if len(own) == 1 else replace(models[0], of_codec=())
     names = dict.fromkeys(model.name for model in models)
     return ProbeModel(", ".join(names), random=any(model.random for model in models))
 
 
 def _one_model(probe: ProbeInfo) -> ProbeModel:
-    settings = tuple((name, str(value)) for name, value in sorted(probe.settings.items()))
+    row = PROBES.get(probe.probe)
+    own = row.of_codec if row else ()
+    settings = [(name, str(value)) for name, value in sorted(probe.settings.items())]
     return ProbeModel(
-        probe.backend, probe.model_sha256, probe.version, probe.random, settings, probe.remote is not None
-    )
+        probe.backend, probe.model_sha256, probe.version, probe.random,
+        tuple(pair for pair in settings if pair[0] not in own), probe.remote is not None,
+        tuple(pair for pair in settings if pair[0] in own),
+    )  # fmt: skip

@@ -241,6 +241,13 @@ class ProbeModel:
     """Decoding, normaliser, trial list, parameters of a cost, as sorted name-value pairs."""
     remote: bool = False
     """Whether a server answered, whose weights nobody can name: never ranked with a model that can be."""
+    of_codec: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Settings that follow from the codec's own tokens (``Probe.of_codec``): shown, and no difference of the model."""
+
+    @property
+    def all_settings(self) -> tuple[tuple[str, str], ...]:
+        """Settings with those that follow from the codec, sorted."""
+        return tuple(sorted((*self.settings, *self.of_codec)))
 
     @property
     def name(self) -> str:

@@ -102,5 +102,6 @@ def contents_probes() -> tuple[Probe, ...]:
             group="contents",
             primary="tokens_phone_pnmi_pct",
             options=OWN,
+            of_codec=("aligned_clips",),
         ),
     )

@@ -61,5 +61,6 @@ def model_probes() -> tuple[Probe, ...]:
             group="tokens",
             primary="tokens_lm_kbps",
             options=(*OWN, ("model", "tiny"), ("seed", "42")),
+            of_codec=("steps", "token_model", "training_tokens", "weights_sha256"),
         ),
     )

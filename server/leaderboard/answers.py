@@ -98,6 +98,6 @@ def application_answer(found: ApplicationRow) -> ApplicationAnswer:
         model=found.model.backend,
         model_sha256=found.model.sha256 or None,
         version=found.model.version or None,
-        settings=dict(found.model.settings),
+        settings=dict(found.model.all_settings),
         run_again=found.run_again,
     )

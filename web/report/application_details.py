@@ -95,7 +95,7 @@ def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, 
         ("Model", model.backend + (", untrained (random) weights: says nothing about codecs" if model.random else ""))
     ]
     facts += [("SHA-256 of the model", model.sha256)] if model.sha256 else []
-    facts += [(name.replace("_", " ").capitalize(), value) for name, value in model.settings]
+    facts += [(name.replace("_", " ").capitalize(), value) for name, value in model.all_settings]
     probe = application.probe
     if probe is not None:
         needs = " and ".join(LABELS.get(need, need.removeprefix("extra:")) for need in probe.labels)

@@ -233,3 +233,8 @@ def test_what_follows_from_a_codec_s_tokens_is_no_setting(app: FastAPI, database
         assert "other settings, not" not in page
         assert "5.000" in page
         assert "6.000" in page
+        query = {"metric": "tokens_lm_bits", "category": "speech", "dataset": "mini"}
+        rows = client.get("/api/v1/leaderboard", params=query).json()["rows"]
+        assert [row["rank"] for row in rows] == [[1, 2], [1, 2]]
+        settings = [row["applications"]["tokens_lm_bits"]["settings"] for row in rows]
+        assert [of["steps"] for of in settings] == ["40", "41"]  # told all the same

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from codec_superb.web.application_rows import differences, most_sent, settings_text
 from codec_superb.web.applications import application_of
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.remote import tell_above
-from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
+from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.tokens.board import Tokens
 from codec_superb.web.text import count
-
-_OF_THE_CODEC = frozenset({"token_model", "weights_sha256", "steps", "training_tokens", "aligned_clips"})
-"""Settings that follow from a codec's tokens, as those of a model that was trained on them: every codec has its own."""
 
 
 class Other(NamedTuple):
@@ -48,14 +44,14 @@ def asked_alike(codecs: Sequence[Tokens]) -> Asked:
     for _, rows in codecs:
         for row in rows.values():
             probes.setdefault(row.numbers.probe, []).append(row)
-    usual = {probe: most_sent((_model(row), row.sender or row.codec) for row in rows) for probe, rows in probes.items()}
+    usual = {probe: most_sent((row.model, row.sender or row.codec) for row in rows) for probe, rows in probes.items()}
     labels = {probe: _label(rows[0]) for probe, rows in probes.items()}
     found, others = [], []
     for result, rows in codecs:
-        own = {key: row for key, row in rows.items() if _model(row) == usual[row.numbers.probe]}
+        own = {key: row for key, row in rows.items() if row.model == usual[row.numbers.probe]}
         if own:
             found.append((result, own))
-        apart = {row.numbers.probe: _model(row) for key, row in rows.items() if key not in own}
+        apart = {row.numbers.probe: row.model for key, row in rows.items() if key not in own}
         others += [Other(of, labels[of], result, differences(model, usual[of])) for of, model in apart.items()]
     return Asked(found, [(labels[probe], settings_text(model)) for probe, model in usual.items()], others)
 
@@ -84,8 +80,3 @@ def _codecs(others: Sequence[Other]) -> str:
 def _label(row: ApplicationRow) -> str:
     probe = application_of(row.numbers.figure).probe
     return probe.label if probe else row.numbers.probe
-
-
-def _model(row: ApplicationRow) -> ProbeModel:
-    settings = tuple(pair for pair in row.model.settings if pair[0] not in _OF_THE_CODEC)
-    return replace(row.model, settings=settings)
