@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
 from codec_superb.cli.listening_sounds import stimuli
 from codec_superb.pipeline.listening.sounds import ClipSounds, decode
+from codec_superb.server.database.listening import Rating
+from codec_superb.server.database.session import Database
 from codec_superb.server.listening_tests.definition import Definition, TestSettings
 from codec_superb.server.listening_tests.service import advance, create
 
@@ -128,3 +131,22 @@ def take(client: TestClient, test: str, judge: Judge, most: int = 1000, **about:
         sent = client.post(f"/listening/{test}/question", data=fields, follow_redirects=False)
         assert sent.status_code == 303, sent.text
     return most
+
+
+def begin(client: TestClient, test: str, **about: str) -> dict[str, Any]:
+    """Begin as somebody new and return the first question."""
+    client.cookies.clear()
+    client.post(f"/listening/{test}/start", data={"x": "", **about})
+    return question(client, test)
+
+
+def whole(asked: dict[str, Any], value: str = "50") -> dict[str, str]:
+    """Write an answer that rates every sound the same."""
+    rated = (label for label in asked["sounds"] if label != "Reference")
+    return {"trial": asked["trial"], "seconds": "2"} | {f"rating-{label}": value for label in rated}
+
+
+def kept(database: Database) -> int:
+    """Count the ratings."""
+    with database.transaction() as session:
+        return session.scalar(select(func.count(Rating.id))) or 0
