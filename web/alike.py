@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -64,20 +65,29 @@ def measured(row: ConditionResult, quantity: Quantity) -> Measured:
 
 
 def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | None:
-    """Choose what most senders have, then most codecs, on more datasets, the first by name; None without a value.
+    """Choose what most senders have; None without a value.
 
-    Incomplete results choose nothing beside complete ones.
+    Of equal ones what somebody ran again, then what is complete, of most codecs, of most results, on more datasets, the
+    first by name. Incomplete results have a vote too: under bit errors clips of honest codecs fail.
     """
     valued = [row for row in rows if value_of(row, quantity)]
-    whole = [row for row in valued if row.result.summary.complete] or valued
     # a codec under thirty strengths is one
-    votes = dict.fromkeys((measured(row, quantity), _sender(row, quantity), row.result.codec) for row in whole)
+    votes = dict.fromkeys((measured(row, quantity), _sender(row, quantity), row.result.codec) for row in valued)
     counts = sent((kind, sender) for kind, sender, _ in votes)
-    order = sorted(counts, key=lambda kind: (-counts[kind][0], -counts[kind][1], -len(kind.on), kind.on, repr(kind.by)))
-    return order[0] if order else None
+    found = Counter(measured(row, quantity) for row in valued)
+    proved = {kind for kind, sender, _ in votes if sender.startswith("verified:")}
+    whole = {measured(row, quantity) for row in valued if row.result.summary.complete}
+
+    def order(kind: Measured) -> tuple[object, ...]:
+        senders, codecs = counts[kind]
+        by_votes = (-senders, kind not in proved, kind not in whole, -codecs, -found[kind])
+        return *by_votes, -len(kind.on), kind.on, repr(kind.by)
+
+    return min(counts, key=order, default=None)
 
 
 def _sender(row: ConditionResult, quantity: Quantity) -> str:
+    """Name who counts once: an account, or a codec that was run again."""
     by_figure = row.word_errors.sender if quantity.key == WORD_ERRORS and row.word_errors else ""
     return by_figure or row.result.sender or f"codec:{row.result.codec}"
 

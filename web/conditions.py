@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.web.alike import WORD_ERRORS, alike, measured, value_of
+from codec_superb.web.application_rows import sent
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
@@ -167,13 +168,17 @@ def _apart(row: ConditionResult, quantity: Quantity, taken: Mapping[str, Sequenc
 def _shown(rows: Sequence[ConditionResult]) -> set[float]:
     """Choose the strengths of a chart, as long as they fit below it without lying on each other.
 
-    First the usual ones, then those of most codecs, then those that are written short.
+    First the usual ones, then those of most senders, then those that are written short, then those of most codecs.
     """
-    codecs: dict[float, set[str]] = {}
-    for row in rows:
-        codecs.setdefault(row.of.strength, set()).add(row.result.codec)
+    votes = {(row.of.strength, row.result.sender or f"codec:{row.result.codec}", row.result.codec) for row in rows}
+    counts = sent((strength, sender) for strength, sender, _ in sorted(votes))
     usual = {row.of.strength for row in rows if row.of.usual}
-    order = sorted(codecs, key=lambda value: (value not in usual, -len(codecs[value]), len(f"{value:g}"), value))
+
+    def place(value: float) -> tuple[bool, int, int, int, float]:
+        senders, codecs = counts[value]
+        return value not in usual, -senders, len(f"{value:g}"), -codecs, value
+
+    order = sorted(counts, key=place)
     found: dict[float, int] = {}
     for value in order:
         more = found | {value: len(f"{value:g}")}

@@ -36,6 +36,13 @@ def row(codec: str, value: float, of: ConditionInfo | None = None, *, failed: in
     return ConditionResult(result, of or ConditionInfo())
 
 
+def of(codec: str, value: float, where: str, sender: str, strength: float = 5, *, failed: int = 0) -> ConditionResult:
+    """Make a result of a sender on a dataset."""
+    made = row(codec, value, info(strength), failed=failed)
+    its = made.result.summary.model_copy(update={"datasets": (where,)})
+    return replace(made, result=replace(made.result, summary=its, sender=sender), states={where: "aa"})
+
+
 def test_values_stand_by_strength_with_the_clean_one_first() -> None:
     """From weak to strong: a loss grows, a signal-to-noise ratio falls; each has its bar and its line in the table."""
     rows = [row("opus_12k", 0.9 - share / 100, info(share)) for share in (20, 1, 5)]
@@ -98,12 +105,6 @@ def test_failures_are_told_and_the_reference_too() -> None:
 
 def test_a_chart_holds_equal_measurements_alone() -> None:
     """What most senders have, however many one has; others are in the numbers, with why; nothing of them stretches."""
-
-    def of(codec: str, value: float, where: str, sender: str, strength: float = 5) -> ConditionResult:
-        made = row(codec, value, info(strength))
-        its = made.result.summary.model_copy(update={"datasets": (where,)})
-        return replace(made, result=replace(made.result, summary=its, sender=sender), states={where: "aa"})
-
     honest = [of("opus_12k", 0.7, "mini", "ann"), of("gsm", 0.5, "mini", "bob")]
     many = [of(f"eve_{n}", 0.99, "easy", "eve", strength=n + 1) for n in range(9)]
     (part,) = condition_parts([row("eve_1", 0.9)], [*honest, *many], family_styles(["opus", "gsm", "eve"]))
@@ -124,13 +125,40 @@ def test_a_chart_holds_equal_measurements_alone() -> None:
     assert why == ["", "", "on another state of a dataset", "by another version of its definition"]
 
 
-def test_incomplete_results_choose_no_datasets() -> None:
-    """Beside one complete result; where all are incomplete they do."""
-    few = [row(f"few_{n}", 0.9, info(5), failed=1) for n in range(3)]
-    few = [replace(each, states={"mini": "bb"}) for each in few]
-    for rows, drawn in (([*few, row("opus_12k", 0.7, info(5))], {"opus_12k"}), (few, {"few_0", "few_1", "few_2"})):
-        (part,) = condition_parts([], rows, family_styles(["few", "opus"]))
-        assert {line.name for line in part.charts[0].lines} == drawn
+def drawn(*rows: ConditionResult) -> set[str]:
+    """Name the codecs of the one chart."""
+    (part,) = condition_parts([], rows, family_styles(row.result.family for row in rows))
+    return {line.name for line in part.charts[0].lines}
+
+
+def test_one_sender_takes_nobody_out_of_a_chart() -> None:
+    """Incomplete results vote too, since clips fail under bit errors; of as many senders the complete one is drawn."""
+    failing = [of(f"codec_{n}", 0.6, "mini", f"account_{n}", failed=3) for n in range(5)]
+    whole = of("codec2_1200", 0.7, "easy", "mallory")
+    assert drawn(*failing, whole) == {f"codec_{n}" for n in range(5)}
+    few = [of(f"few_{n}", 0.9, "easy", "mallory", failed=1) for n in range(3)]
+    assert drawn(*few, of("opus_12k", 0.7, "mini", "ann")) == {"opus_12k"}
+    assert drawn(*few) == {"few_0", "few_1", "few_2"}
+
+
+@pytest.mark.parametrize("sender", ["ann", "verified:opus_12k"])
+def test_one_result_takes_nobodys_off_the_codecs_page(sender: str) -> None:
+    """Of two senders the one with more results is drawn, or the one whose were run again, whatever its dataset."""
+    own = [of("opus_12k", 0.6, "mini", sender, strength) for strength in (1, 3, 10)]
+    theirs = [
+        of("opus_12k", 0.9, "a_dataset", "mallory", strength) for strength in ((2,) if sender == "ann" else range(4, 9))
+    ]
+    (part,) = condition_parts([], [*theirs, *own], family_styles(["opus"]))
+    assert [text for _, text in part.charts[0].columns] == ["clean", "1", "3", "10"]
+
+
+def test_strengths_are_those_of_most_senders() -> None:
+    """Six codecs of one account under an odd strength leave that of five accounts where it is."""
+    honest = [of(f"codec_{n}", 0.5, "mini", f"account_{n}", strength) for n in range(5) for strength in (0.5, 10)]
+    odd = [of(f"odd_{n}", 0.5, "mini", "mallory", 12.3457) for n in range(6)]
+    more = [of("odd_0", 0.5, "mini", "mallory", strength) for strength in (1, 2, 3, 4)]
+    (part,) = condition_parts([], [*honest, *odd, *more], family_styles(["codec", "odd"]))
+    assert {"0.5", "10"} <= {text for _, text in part.charts[0].columns}
 
 
 def test_categories_without_a_condition_are_left_out() -> None:
