@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.web.alike import WORD_ERRORS, alike, measured, value_of
 from codec_superb.web.application_rows import sent
 from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.comparable import WORD_ERRORS, comparable, measured, value_of
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
@@ -89,7 +89,7 @@ def condition_parts(
     for row in rows:
         groups.setdefault((row.of.kind, row.of.reference), []).append(row)
     order = sorted(groups, key=lambda group: (_PLACES.index(groups[group][0].of.place), group))
-    taken = {group: {its.key: alike(groups[group], clean, its) for its in quantities} for group in order}
+    taken = {group: {its.key: comparable(groups[group], clean, its) for its in quantities} for group in order}
     # what is not drawn does not squeeze what is
     limits = {its.key: _limits([row for group in order for row in taken[group][its.key]], its) for its in quantities}
     return [_part(groups[group], clean, taken[group], quantities, limits, styles) for group in order]

@@ -51,7 +51,8 @@ def list_submissions(
     head = ("id", "codec", "version", "status", "kind", "from", "received", "clips", "warnings")
     rows = [
         (entry["id"], entry["codec"], str(entry["version"]), entry["status"], "custom" if entry["custom"] else "named",
-         entry["account"] or "anonymous", entry["received"][:10], str(entry["clips"]), str(len(entry["warnings"])))
+         entry["account"] or "anonymous", entry["received"][:10], str(entry["clips"]),
+         str(sum(warning.get("more", 1) for warning in entry["warnings"])))
         for entry in found
     ]  # fmt: skip
     print_table("", head, rows, numbers_from=len(head), spare=("from", "received", "clips"))
@@ -166,11 +167,13 @@ def _decide(
 
 
 def _data(entry: Submission) -> dict[str, Any]:
+    from codec_superb.server.moderation.kept_warnings import kept
+
     return {
         "id": entry.id, "codec": entry.codec.name, "version": entry.version, "status": entry.status,
         "account": None if entry.account is None else entry.account.name, "submitter": entry.submitter,
         "received": entry.received.isoformat(timespec="seconds"), "clips": entry.clips, "complete": entry.complete,
         "custom": entry.custom,
-        "warnings": entry.warnings, "decided_by": entry.decided_by, "reason": entry.reason,
+        "warnings": kept(entry.warnings), "decided_by": entry.decided_by, "reason": entry.reason,
         "decided": None if entry.decided is None else entry.decided.isoformat(timespec="seconds"),
     }  # fmt: skip

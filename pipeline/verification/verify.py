@@ -21,7 +21,15 @@ from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_samples
-from codec_superb.pipeline.verification.compare import OTHER_SOUND, Change, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.compare import (
+    OTHER_SOUND,
+    SAME_SOUND,
+    Change,
+    Compared,
+    FailedHere,
+    compare_clip,
+    drifts,
+)
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.statement import (
@@ -161,7 +169,7 @@ def _statement(
         file_sha256=digest, rows_sha256=submission.clips_sha256, codec=submission.codec.name,
         beside_sha256=beside_rows(submission.model_dump(mode="json")),
         condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
-        tolerances=dict(OTHER_SOUND),
+        tolerances={**OTHER_SOUND, **{f"{name}, same sound": of for name, of in SAME_SOUND.items()}},
         compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),
         left_out=(_TIMES, *made.left_out, *(str(failure)[:1000].replace("\0", "\ufffd") for failure in failures[:20])),
         machine=_machine(next(iter(made.stamps.values()))), made=datetime.now(UTC).isoformat(timespec="seconds"),

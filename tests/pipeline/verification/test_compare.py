@@ -179,6 +179,8 @@ def test_names_and_ranks_are_no_sizes() -> None:
     assert [of.quantity for of in drifts(better)] == [f"{key}.resynthesis.rank"]
     (moved_class,) = compare_clip(clip(3, 1, ONE), clip(4, 1, ONE), exact=False, probes=[key]).verdict.differences[:1]
     assert moved_class.quantity == f"{key}.reference.predicted"
+    far = compare_clip(clip(60, 1, ONE), clip(61, 1, ONE), exact=False, probes=[key]).verdict
+    assert {of.quantity for of in far.differences} >= {f"{key}.resynthesis.predicted"}  # as far off as any other class
 
 
 def test_more_differences_than_are_listed() -> None:

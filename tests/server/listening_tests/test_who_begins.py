@@ -17,19 +17,25 @@ from codec_superb.server.listening_tests.definition import Definition
 from codec_superb.server.listening_tests.screening import Answered
 
 
-@pytest.mark.sample(4, among="taking part in a listening test")
-def test_who_begins_has_the_ratings_looked_at_once(
-    client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a full test all ratings are read once for each that finishes, and never while others wait to write."""
-    looked: list[bool] = []
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Note each reading of all ratings: whether it was made in a write transaction."""
+    found: list[bool] = []
+    repository_answers = repository.answers
 
     def answers(session: Session, test: str) -> list[Answered]:
-        looked.append(session.connection().get_execution_options().get("write", False))
+        found.append(session.connection().get_execution_options().get("write", False))
         return repository_answers(session, test)
 
-    repository_answers = repository.answers
     monkeypatch.setattr(repository, "answers", answers)
+    return found
+
+
+@pytest.mark.sample(4, among="taking part in a listening test")
+def test_who_begins_has_the_ratings_looked_at_once(
+    client: TestClient, database: Database, test_id: str, looked: list[bool]
+) -> None:
+    """Of a full test all ratings are read once for each that finishes, and never while others wait to write."""
     for seed in range(4):
         take(client, test_id, fair(np.random.default_rng(seed)))
     assert looked == []  # fewer have finished than are needed
@@ -52,14 +58,9 @@ def test_who_begins_has_the_ratings_looked_at_once(
 
 @pytest.mark.sample(4, among="taking part in a listening test")
 def test_who_finishes_while_another_begins_has_nobody_count_again(
-    client: TestClient, database: Database, test_id: str, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, database: Database, test_id: str, looked: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between look-up and write the last one finishes: whoever comes then still begins, the next one no more."""
-    looked: list[bool] = []
-
-    def answers(session: Session, test: str) -> list[Answered]:
-        looked.append(session.connection().get_execution_options().get("write", False))
-        return repository_answers(session, test)
 
     def looked_up(session: Session, test: ListeningTest) -> bool:
         full = is_full(session, test)
@@ -74,8 +75,7 @@ def test_who_finishes_while_another_begins_has_nobody_count_again(
         return full
 
     last: list[bool] = []
-    repository_answers, is_full = repository.answers, service.is_full
-    monkeypatch.setattr(repository, "answers", answers)
+    is_full = service.is_full
     for seed in range(4):
         take(client, test_id, fair(np.random.default_rng(seed)))
     client.post(f"/listening/{test_id}/question", data=whole(begin(client, test_id)))

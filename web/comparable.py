@@ -70,13 +70,13 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
     Of equal ones what somebody ran again, then what is complete, of most codecs, of most results, on more datasets, the
     first by name. Incomplete results have a vote too: under bit errors clips of honest codecs fail.
     """
-    valued = [row for row in rows if value_of(row, quantity)]
+    valued = [(measured(row, quantity), row) for row in rows if value_of(row, quantity)]
     # a codec under thirty strengths is one
-    votes = dict.fromkeys((measured(row, quantity), _sender(row, quantity), row.result.codec) for row in valued)
+    votes = dict.fromkeys((kind, _sender(row, quantity), row.result.codec) for kind, row in valued)
     counts = sent((kind, sender) for kind, sender, _ in votes)
-    found = Counter(measured(row, quantity) for row in valued)
+    found = Counter(kind for kind, _ in valued)
     proved = {kind for kind, sender, _ in votes if sender.startswith("verified:")}
-    whole = {measured(row, quantity) for row in valued if row.result.summary.complete}
+    whole = {kind for kind, row in valued if row.result.summary.complete}
 
     def order(kind: Measured) -> tuple[object, ...]:
         senders, codecs = counts[kind]
@@ -92,7 +92,7 @@ def _sender(row: ConditionResult, quantity: Quantity) -> str:
     return by_figure or row.result.sender or f"codec:{row.result.codec}"
 
 
-def alike(
+def comparable(
     rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], quantity: Quantity
 ) -> list[ConditionResult]:
     """Return the ``clean`` results and ``rows`` of which the quantity is drawn: clean ones of no other codec."""
