@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
@@ -112,6 +113,11 @@ class BoardEntry:
         """Who counts for figures: of one that nobody ran again the account, whatever the badge of its submission."""
         return self.sender if all(row.run_again is not False for row in rows) else self.submitter
 
+    def state_of(self, dataset: str) -> str:
+        """Return the state of a dataset that it was run on; '' for all datasets together, and where it was not."""
+        found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
+        return next(found, "")
+
     @property
     def lossless(self) -> bool:
         """Whether it returns its input exactly."""
@@ -209,6 +215,15 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
 def most_undefined(figures: CodecFigures) -> int:
     """Return the largest number of undefined clips of any metric."""
     return max((values[4] for values in figures.metrics.values()), default=0)
+
+
+def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEntry]:
+    """Return those run on the state of a dataset that most senders have, of as many the newest: clips differ else."""
+    newest_first = sorted(entries, key=lambda entry: entry.received or "", reverse=True)
+    if not newest_first:
+        return []
+    usual = most_sent((entry.state_of(dataset), entry.sender) for entry in newest_first)
+    return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

@@ -17,7 +17,7 @@ from codec_superb.pipeline.literature.mseb import (
     summaries,
     super_task_of,
 )
-from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import imported, mseb_rows_of
@@ -66,9 +66,9 @@ def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
 
 
 def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
-    """Return the codecs with figures of MSEB on a dataset, each with the bitrate measured there."""
-    found = ((entry, _rows(entry, dataset)) for entry in snapshot.runs)
-    return [_measured(entry, dataset, rows) for entry, rows in found if rows]
+    """Return the codecs with figures of MSEB on the usual state of a dataset, each with the bitrate measured there."""
+    found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
+    return [_measured(entry, dataset, _rows(entry, dataset)) for entry in found]
 
 
 def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = "") -> Figure:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
-from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.web.application_rows import sent
@@ -29,7 +29,8 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
     chosen = dataset or next(iter(names), "")
     about = perplexities_about()
     tables = [(of["title"], of["definition"], _published(name)) for name, of in about["tables"].items()]
-    return TokensView(chosen, datasets, _asked_on(snapshot, chosen), tables, about)
+    apart = dict(datasets).get(chosen, 0) - len(_on(snapshot, chosen))
+    return TokensView(chosen, datasets, apart, _asked_on(snapshot, chosen), tables, about)
 
 
 def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:
@@ -69,9 +70,13 @@ def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
 
-def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:
+def _on(snapshot: Snapshot, dataset: str) -> list[BoardEntry]:
     found = ((entry, entry.applications.get(dataset, {})) for entry in snapshot.runs)
-    return asked_alike([_of(entry, dataset) for entry, rows in found if any(map(is_of_tokens, rows.values()))])
+    return on_usual_state((entry for entry, rows in found if any(map(is_of_tokens, rows.values()))), dataset)
+
+
+def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:
+    return asked_alike([_of(entry, dataset) for entry in _on(snapshot, dataset)])
 
 
 def _of(entry: BoardEntry, dataset: str) -> Tokens:

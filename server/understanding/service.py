@@ -11,7 +11,7 @@ from codec_superb.applications.understanding.conversion.published import Publish
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
-from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import figures_of, imported
@@ -85,8 +85,8 @@ def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
-    found = ((entry, _rows(entry, dataset)) for entry in snapshot.runs)
-    return [_listened(entry, dataset, rows) for entry, rows in found if rows]
+    found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
+    return [_listened(entry, dataset, _rows(entry, dataset)) for entry in found]
 
 
 def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:

@@ -17,7 +17,7 @@ from codec_superb.pipeline.literature.xares import (
     xares_baselines,
     xares_board,
 )
-from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.published.repository import imported, xares_result_of
@@ -39,13 +39,15 @@ from codec_superb.web.xares.rows import (
     xares_probe,
 )
 
+Measured = tuple[BoardEntry, str, CodecResult]
+"""A codec, a dataset with figures of frozen encoders, and the codec as it was measured there."""
 _DIFFERS = 0.15
 """Percent: two means that are rounded before they are added differ by at most a digit of the last place."""
 
 
 def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     """Return all rows, submitted and imported."""
-    measured = [(entry, dataset, result) for entry in snapshot.runs for dataset, result in _results(entry)]
+    measured = _on_usual_states(_measured(snapshot))
     codecs = {entry.codec: result for entry, _, result in measured}
     found = [
         row
@@ -66,14 +68,30 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     return without_repetitions(found)
 
 
+def _measured(snapshot: Snapshot) -> list[Measured]:
+    return [(entry, dataset, result) for entry in snapshot.runs for dataset, result in _results(entry)]
+
+
+def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
+    names = {dataset for _, dataset, _ in measured}
+    shown = {
+        (entry.codec, of)
+        for of in names
+        for entry in on_usual_state((entry for entry, name, _ in measured if name == of), of)
+    }
+    return [each for each in measured if (each[0].codec, each[1]) in shown]
+
+
 def view_of(session: Session, snapshot: Snapshot, reader: str | None) -> XaresView:
     """Make the view of the page. Raises NotFound for a reader without results, naming those that have some."""
     found = rows_of(session, snapshot)
     readers = readers_of(found)
     chosen = chosen_of(readers, reader)
+    measured = _measured(snapshot)
     outdated = sum(not is_current(of) for each in imported(session, "xares") for of in xares_result_of(each).figures)
     return XaresView(
         chosen, readers, [row for row in found if row.reader == chosen], outdated,
+        len(measured) - len(_on_usual_states(measured)),
         [_published(track) for track in TRACKS], xares_about(),
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import pytest
 from fastapi import FastAPI
@@ -17,6 +18,7 @@ from support.web.site import accessibility_faults, running_site, visitor
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.metrics.table import Category
 from codec_superb.server.charts.defaults import default_dataset
+from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -107,6 +109,34 @@ def test_one_account_does_not_decide_which_dataset_is_shown(app: FastAPI, databa
             assert "codec_0" in text, page
             assert "codec_6" not in text, page
         assert default_dataset(app.state.board.current, "speech", "") == "mini"
+
+
+def _codecs_in(text: str) -> set[int]:
+    return {number for number in range(4) if f"codec_{number}" in text or f"Codec {number}" in text}
+
+
+def test_results_on_another_state_of_a_dataset_are_counted_and_not_shown(app: FastAPI, database: Database) -> None:
+    """A dataset that was registered anew has other clips: of as many senders the newest state is shown."""
+    figures = {"/tokens": "tokens_recode_pct", "/mseb": "mseb_reranking_query_map", "/understanding": ACCURACY}
+    figures["/xares"] = NEAREST
+    more = {"/tokens": {"across": "kbps"}, "/xares": {"reader": "nearest neighbours"}}
+    with database.transaction(write=True) as session:
+        probed = [Probed(figure, 0.4, 0.6, "mini") for figure in figures.values()]
+        for number, owner in enumerate(("ann", "bea", "cay", "dan")):
+            when = datetime(2026, 1, 1 + number, tzinfo=UTC)
+            key = make_submission(session, f"codec_{number}", 6.0, applications=probed, owner=owner, received=when)
+            if number < 2:
+                stored = session.get_one(Submission, key)
+                older = [{**one, "manifest_hash": "0" * 64} for one in stored.document["datasets"]]
+                stored.document = {**stored.document, "datasets": older}
+    with TestClient(app) as board:
+        for page, figure in figures.items():
+            text = board.get(page).text
+            assert _codecs_in(text) == {2, 3}, page
+            assert "2 results were measured on another state of" in text, page
+            asked = {"figure": figure, "dataset": "mini", **more.get(page, {})}
+            drawn = board.get(f"/api/v1{page}/figures/rate", params=asked)
+            assert _codecs_in(drawn.text) == {2, 3}, page
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ class MsebView:
         return board_table(self.dataset, self.codecs, self.columns)
 
     @property
+    def other_state(self) -> int:
+        """Return how many codecs were run on another state of the dataset than most senders have."""
+        return dict(self.datasets).get(self.dataset, 0) - len(self.codecs)
+
+    @property
     def pairs(self) -> list[tuple[str, str]]:
         """Return the datasets as a picker takes them."""
         return [(name, f"{name or 'all locales'} ({count(codecs, 'codec')})") for name, codecs in self.datasets]

@@ -22,6 +22,8 @@ class TokensView:
     dataset: str
     datasets: Sequence[tuple[str, int]]
     """Names of the datasets with figures of tokens, and how many codecs; the one of the page among them."""
+    other_state: int
+    """Codecs that were run on another state of the dataset than most senders have."""
     asked: Asked
     """The codecs as most senders asked about them, and what was asked otherwise."""
     published: Sequence[tuple[str, str, TextTable]]

@@ -47,6 +47,8 @@ class XaresView:
     """Of this reader."""
     outdated: int
     """Imported figures of other versions of tasks, which are not shown."""
+    other_state: int
+    """Results on another state of a dataset than most senders have, which are not shown."""
     published: Sequence[PublishedTrack]
     source: Mapping[str, Any]
 
