@@ -1,0 +1,35 @@
+"""Names that an older version folded otherwise are folded anew when the service starts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from support.server.board import make_submission
+
+from codec_superb.server.database.models import Codec
+from codec_superb.server.database.session import Database
+from codec_superb.server.names.skeleton import skeleton
+from codec_superb.server.names.upgrading import ensure_names
+
+TITLES = {"lark_3k": "Лакмус", "wren_3k": "Lark", "owl_3k": "ʟark"}
+"""An older version took the small capital of the last for a letter of its own."""
+OLDER = {"lark_3k": "лaкmyc", "wren_3k": "lark", "owl_3k": "ʟark"}
+
+
+def test_looks_of_an_older_version_are_folded_anew(database: Database) -> None:
+    """Each codec has its look of today; of two that look alike by now the older one has it, and neither is lost."""
+    with database.transaction(write=True) as session:
+        for day, (codec, title) in enumerate(TITLES.items(), start=1):
+            when = datetime(2026, 1, day, tzinfo=UTC)
+            make_submission(session, codec, 3.0, owner=codec, card={"title": title}, received=when)
+        ensure_names(session)
+        for codec in session.scalars(select(Codec)):
+            codec.title_skeleton = OLDER[codec.name]
+    for _ in range(2):  # a service that starts again changes nothing
+        with database.transaction(write=True) as session:
+            ensure_names(session)
+            looks = {codec.name: codec.title_skeleton for codec in session.scalars(select(Codec))}
+        assert looks["lark_3k"] == skeleton(TITLES["lark_3k"]) != OLDER["lark_3k"]
+        assert looks["wren_3k"] == skeleton("Lark") == skeleton("ʟark")
+        assert looks["owl_3k"] == OLDER["owl_3k"]
