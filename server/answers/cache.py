@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
@@ -21,6 +22,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from codec_superb.server.answers.turns import turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.http.compression import accepts_gzip, compress
@@ -104,13 +106,22 @@ class AnswerCache:
             if revision == self._newest and answer.size <= self._kept.maxsize:
                 self._kept[key] = answer
 
-    async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
-        """Return a kept answer, or make it: a quick one in the event loop, others in a thread, once for all waiters."""
+    async def get(
+        self, key: _Key, make: Callable[[], UnsentAnswer], turn: AbstractAsyncContextManager[None] | None = None
+    ) -> EncodedAnswer:
+        """Return a kept answer, or make it: in the caller's turn in a thread, once for all waiters, or here and now."""
         found = self.find(key)
         if found is not None:
             return found
-        if quick:
+        if turn is None:
             return self._make(key, make)
+        # what is being made needs no turn: whoever has one may have many others in front
+        if key in self._pending:
+            return await self._shared(key, make)
+        async with turn:
+            return self.find(key) or await self._shared(key, make)
+
+    async def _shared(self, key: _Key, make: Callable[[], UnsentAnswer]) -> EncodedAnswer:
         pending = self._pending.get(key)
         if pending is None:
             pending = self._pending[key] = asyncio.ensure_future(run_in_threadpool(self._make, key, make))
@@ -144,11 +155,11 @@ async def cached(
     """Answer ``request`` with what ``make`` gives for the current snapshot, from memory where it was made before.
 
     ``key`` holds all of the request that the answer depends on beside its path: the canonical query. An answer that
-    depends on the caller does not belong here. ``make`` runs in a thread and gets the snapshot whose revision the
-    answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so
-    that the event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted``
-    counts a request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds
-    a browser may keep it without asking; 0 makes it ask with its entity tag.
+    depends on the caller does not belong here. ``make`` runs in a thread, in the caller's turn, and gets the snapshot
+    whose revision the answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither
+    database nor file, so that the event loop makes it itself: a thread would wait for the interpreter for longer than
+    that. ``counted`` counts a request that is not answered from memory as a computation of its address. ``max_age`` is
+    how many seconds a browser may keep it without asking; 0 makes it ask with its entity tag.
     """
     snapshot = board_of(request).current
     cache = answers_of(request)
@@ -161,7 +172,7 @@ async def cached(
         if counted:
             # in a thread: counts of several processes are in the database
             await run_in_threadpool(check_limit, request, Identity(None, ANONYMOUS), "computations")
-        answer = await cache.get(full_key, lambda: make(snapshot), quick=quick)
+        answer = await cache.get(full_key, lambda: make(snapshot), None if quick else turn(request))
     return respond(request, answer, max_age)
 
 

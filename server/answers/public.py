@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 
 from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
+from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.people.page_context import page_context_of, public_page_context
@@ -28,7 +28,7 @@ async def public_page(
     """
     # a page with a moderator's tools must never be kept for others
     if has_cookie(request):
-        return await run_in_threadpool(_personal, request, title, description, make)
+        return await made_in_turn(request, _personal, request, title, description, make)
     page_context = replace(public_page_context(request, title), description=description)
 
     def answer(snapshot: Snapshot) -> UnsentAnswer:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
+from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
@@ -46,7 +46,7 @@ _MOST = 1000
 async def page(name: Name, request: Request) -> Response:
     """Everything that is public about one codec."""
     if has_cookie(request):
-        return await run_in_threadpool(_own_page, request, name)
+        return await made_in_turn(request, _own_page, request, name)
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:

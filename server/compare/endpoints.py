@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
 from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached, figure_answer
+from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
@@ -74,7 +74,7 @@ async def compare_codecs(
             return await cached(request, f"choose {_key(names)}", lambda _: _chooser(request, names))
         return await cached(request, _key(names, metric), lambda _: _page(request, names, metric))
     except (BadRequest, NotFound) as error:
-        page = await run_in_threadpool(_chooser, request, names, error)
+        page = await made_in_turn(request, _chooser, request, names, error)
         return HTMLResponse(page.body, error.status)
 
 

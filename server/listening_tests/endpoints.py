@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import TypeAdapter
 
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
+from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.results import analyse
@@ -38,7 +38,7 @@ def tests(session: ReadTransaction) -> Sequence[TestLine]:
 async def results(request: Request, test_id: TestId, caller: Caller) -> Response:
     """Return the results of a closed test; of another one to a token of scope `moderate`."""
     if "moderate" in caller.scopes:
-        body = await run_in_threadpool(_body, request, test_id, also_open=True)
+        body = await made_in_turn(request, _body, request, test_id, also_open=True)
         return Response(body, media_type="application/json", headers={"Cache-Control": "private, no-store"})
     return await cached(request, "", lambda _: UnsentAnswer(_body(request, test_id), JSON), counted=True)
 

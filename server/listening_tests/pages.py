@@ -6,11 +6,11 @@ from collections.abc import Container
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
+from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.listening import ListeningTest
@@ -160,7 +160,7 @@ def sound(
 async def results(request: Request, test_id: TestId) -> Response:
     """Show the results: of a closed test to everybody, of another one to moderators."""
     if has_cookie(request):
-        return await run_in_threadpool(_own_results, request, test_id)
+        return await made_in_turn(request, _own_results, request, test_id)
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:

@@ -37,6 +37,7 @@ _NETWORK_OF_A_SITE = 48
 """Prefix length of what one site may have (RFC 6177): 65,536 subnets, each of which could be a client."""
 CLIENTS_OF_A_SITE = 16
 """Times the limit of one client that all clients of a site have together."""
+_IPV4_CLIENT = re.compile(r"address [0-9]+(\.[0-9]+){3}")
 _IPV6_CLIENT = re.compile(rf"[0-9a-f:]+/{_NETWORK_OF_A_CLIENT}")
 
 
@@ -126,6 +127,12 @@ def site_of(who: str) -> str:
     if client is None:
         return who
     return who.replace(client[0], str(ipaddress.IPv6Network(client[0]).supernet(new_prefix=_NETWORK_OF_A_SITE)))
+
+
+def network_of(who: str) -> str:
+    """Return the key of a client and its neighbours: its IPv6 site, or the 256 IPv4 addresses around its own."""
+    beginning, dot, _ = who.rpartition(".")
+    return f"{beginning}.0/24" if dot and _IPV4_CLIENT.fullmatch(who) else site_of(who)
 
 
 def _refusal(request: Request, item: RateLimitItem, kind: Kind, who: str) -> TooManyRequests:

@@ -1,0 +1,81 @@
+"""Whoever asks for many answers at once leaves threads and turns to the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+
+import anyio.to_thread
+import pytest
+from fastapi import FastAPI, Request
+from starlette.testclient import TestClient
+from support.coroutines import run
+from support.timing import PATIENCE_S
+
+from codec_superb.server.answers.turns import AT_ONCE, made_in_turn
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.http.turns import FairTurns
+from codec_superb.server.people.rate_counters import address_of, network_of
+
+MANY = 60
+
+
+def request_of(app: FastAPI, address: str) -> Request:
+    """Make a request of a visitor."""
+    return Request({"type": "http", "app": app, "client": (address, 1), "headers": [], "method": "GET", "path": "/"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("203.0.113.7", "203.0.113.250", True),
+        ("203.0.113.7", "203.0.114.7", False),
+        ("::ffff:203.0.113.7", "203.0.113.8", True),
+        ("2001:db8:1:2::1", "2001:db8:1:ff::1", True),
+        ("2001:db8:1:2::1", "2001:db8:2:2::1", False),
+        ("socket-1.2.3.4", "socket-1.2.3.5", False),
+    ],
+)
+def test_neighbours_have_their_turns_together(one: str, other: str, together: bool) -> None:
+    """A /24 of IPv4, a /48 of IPv6; what a proxy names otherwise is somebody by itself."""
+    networks = {network_of(address_of(request_of(FastAPI(), address))) for address in (one, other)}
+    assert (len(networks) == 1) is together
+
+
+def test_one_network_leaves_a_turn_and_all_other_threads() -> None:
+    """Sixty requests of one /24 hold as many threads as they have turns, and another visitor's is made meanwhile."""
+    going, go = Counter[str](), threading.Event()
+
+    def slow(who: str) -> str:
+        going[who] += 1
+        assert go.wait(PATIENCE_S)
+        return who
+
+    async def ask() -> tuple[int, str, list[str]]:
+        app = FastAPI()
+        many = [
+            asyncio.ensure_future(made_in_turn(request_of(app, f"203.0.113.{number}"), slow, "many"))
+            for number in range(MANY)
+        ]
+        await asyncio.sleep(0.1)
+        held = anyio.to_thread.current_default_thread_limiter().borrowed_tokens
+        other = await asyncio.wait_for(made_in_turn(request_of(app, "198.51.100.1"), lambda: "other"), PATIENCE_S)
+        begun = going["many"]
+        go.set()
+        assert held == begun
+        return begun, other, await asyncio.gather(*many)
+
+    assert run(ask) == (AT_ONCE - 1, "other", ["many"] * MANY)
+
+
+@pytest.mark.parametrize(
+    "address", ["/compare?codec=a&codec=b", "/api/v1/compare?codec=a&codec=b", "/compare", "/tokens", "/codecs/a"]
+)
+def test_what_has_to_be_made_waits_for_a_turn(client: TestClient, address: str) -> None:
+    """Comparisons and pages alike; the leaderboard is made at once."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    assert client.get(address).status_code == 503
+    assert client.get("/").status_code == 200
