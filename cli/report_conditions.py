@@ -20,7 +20,9 @@ def condition_results(
         if entry.condition is not None:
             concerned.setdefault(entry.card.name, []).append(entry)
     return [
-        ConditionResult(row, _info(entry), word_errors(row, applications_of(entry)), states=_states(entry))
+        ConditionResult(
+            row, _info(entry), word_errors(row, applications_of(entry)), states=_states(entry), clips=str(_clips(entry))
+        )
         for entry in results
         if any(other is entry or _clips(other) == _clips(entry) for other in concerned.get(entry.card.name, ()))
         for row in rows_of(entry)
@@ -35,6 +37,6 @@ def _states(entry: Results) -> dict[str, str]:
     return {of.info.name: of.info.manifest_hash for of in entry.datasets}
 
 
-def _clips(entry: Results) -> list[tuple[str, str, int]]:
-    """Name the clips of a result: datasets, their state and how many of their clips were asked for."""
-    return [(of.info.name, of.info.manifest_hash, of.info.selected) for of in entry.datasets]
+def _clips(entry: Results) -> list[tuple[object, ...]]:
+    """Name the clips of a result: datasets, their state and which of their clips were asked for."""
+    return [(of.info.name, of.info.manifest_hash, of.info.selected, of.info.only) for of in entry.datasets]

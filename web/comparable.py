@@ -95,13 +95,13 @@ def _sender(row: ConditionResult, quantity: Quantity) -> str:
 def comparable(
     rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], quantity: Quantity
 ) -> list[ConditionResult]:
-    """Return the ``clean`` results and ``rows`` of which the quantity is drawn: clean ones of no other codec."""
+    """Return the ``clean`` results and ``rows`` of which the quantity can be drawn in one chart."""
     chosen = usual(rows, quantity)
-    found = [row for row in rows if value_of(row, quantity) and measured(row, quantity) == chosen]
-    codecs = {row.result.codec for row in found}
-    beside = [
-        row
-        for row in clean
-        if row.result.codec in codecs and value_of(row, quantity) and measured(row, quantity) == chosen
-    ]
-    return [*beside, *found]
+    alike = [row for row in (*clean, *rows) if value_of(row, quantity) and measured(row, quantity) == chosen]
+    return with_clean([row for row in alike if not row.of.kind], [row for row in alike if row.of.kind])
+
+
+def with_clean(clean: Sequence[ConditionResult], rows: Sequence[ConditionResult]) -> list[ConditionResult]:
+    """Return ``rows`` behind the ``clean`` results on the very clips of one of them of the same codec."""
+    on = {(row.result.codec, row.clips) for row in rows if row.clips is not None}
+    return [*(row for row in clean if (row.result.codec, row.clips) in on), *rows]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.web.application_rows import sent
 from codec_superb.web.applications import APPLICATION_METRICS
-from codec_superb.web.comparable import WORD_ERRORS, comparable, measured, value_of
+from codec_superb.web.comparable import WORD_ERRORS, comparable, measured, value_of, with_clean
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
@@ -89,10 +89,7 @@ def condition_parts(
     for row in rows:
         groups.setdefault((row.of.kind, row.of.reference), []).append(row)
     order = sorted(groups, key=lambda group: (_PLACES.index(groups[group][0].of.place), group))
-    taken = {group: {its.key: comparable(groups[group], clean, its) for its in quantities} for group in order}
-    # what is not drawn does not squeeze what is
-    limits = {its.key: _limits([row for group in order for row in taken[group][its.key]], its) for its in quantities}
-    return [_part(groups[group], clean, taken[group], quantities, limits, styles) for group in order]
+    return [_part(groups[group], clean, quantities, styles) for group in order]
 
 
 def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> ApplicationRow | None:
@@ -102,29 +99,30 @@ def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> App
 
 
 def _part(
-    rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], taken: Mapping[str, Sequence[ConditionResult]],
-    quantities: Sequence[Quantity], limits: Mapping[str, tuple[float, float]], styles: Mapping[str, Style],
+    rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], quantities: Sequence[Quantity],
+    styles: Mapping[str, Style],
 ) -> ConditionPart:  # fmt: skip
     first = rows[0].of
+    taken = {its.key: comparable(rows, clean, its) for its in quantities}
     codecs = dict.fromkeys(row.result.codec for row in rows)
     beside = [row for row in clean if row.result.codec in codecs]
     # from weak to strong: the table of conditions says which way that is
     strengths = sorted({row.of.strength for row in rows}, reverse=not first.grows)
-    drawn = [row for its in taken.values() for row in its if row.of.kind]
-    shown = _shown(drawn)
+    fit = [row for its in taken.values() for row in its if row.of.kind]
+    shown = _shown(fit)
     ends = [value for value in strengths if value in shown]
     columns = [CLEAN, *(f"{value:g}" for value in ends)] if first.axis else [CLEAN, first.label]
     colours = {family: style.colour_index for family, style in styles.items()}
+    drawn = {its.key: _drawn(taken[its.key], shown) for its in quantities}
     charts = []
     for its in quantities:
-        series = _series(taken[its.key], its, ends)
-        if series:
-            title, axis = f"{first.label}: {its.title}", first.axis
-            charts.append(multiple(title, axis, columns, series, its, limits[its.key], colours))
+        if on_it := drawn[its.key]:
+            title, series = f"{first.label}: {its.title}", _series(on_it, its, ends)
+            charts.append(multiple(title, first.axis, columns, series, its, _limits(on_it, its), colours))
     against = "compared with the sound that the codec was given" if first.reference == "input" else ""
-    more = len({row.of.strength for row in drawn}) - len(ends)
+    more = len({row.of.strength for row in fit}) - len(ends)
     others = f"{more} unusual strength{'s' * (more > 1)} in the numbers alone" if more else ""
-    note = "; ".join(filter(None, (first.definition, against, *_told(rows, taken, quantities), others)))
+    note = "; ".join(filter(None, (first.definition, against, *_told(rows, taken, drawn, quantities), others)))
     lines = [
         _line(row, quantities, taken)
         for codec in codecs
@@ -138,17 +136,25 @@ def _part(
     return ConditionPart(key, title, note, tuple(charts), heads, tuple(lines))
 
 
+def _drawn(rows: Sequence[ConditionResult], strengths: Collection[float]) -> list[ConditionResult]:
+    """Return what stands in a chart of ``strengths``: the clean results of no other codec."""
+    damaged = [row for row in rows if row.of.kind and row.of.strength in strengths]
+    return with_clean([row for row in rows if not row.of.kind], damaged)
+
+
 def _told(
-    rows: Sequence[ConditionResult], taken: Mapping[str, Sequence[ConditionResult]], quantities: Sequence[Quantity]
-) -> list[str]:
+    rows: Sequence[ConditionResult], taken: Mapping[str, Sequence[ConditionResult]],
+    drawn: Mapping[str, Sequence[ConditionResult]], quantities: Sequence[Quantity],
+) -> list[str]:  # fmt: skip
     """Say on what the charts rest, by whom and by which model, and what the numbers alone hold."""
     titles: dict[str, list[str]] = {}
     for its in quantities:
         if taken[its.key]:
             titles.setdefault(measured(taken[its.key][0], its).words, []).append(its.label)
-    said = ", ".join(sorted({row.source for row in rows} - {""}))
+    # the clean value of a line may be another account's word
+    said = ", ".join(sorted({row.source for its in drawn.values() for row in its} - {""}))
     apart = any(_apart(row, its, taken) for row in rows for its in quantities)
-    own_word = any(row.word_errors and row.word_errors.run_again is False for row in rows)
+    own_word = any(row.word_errors and row.word_errors.run_again is False for row in drawn.get(WORD_ERRORS, ()))
     return [
         *(f"{' and '.join(names)} {words}" for words, names in titles.items()),
         "what was measured otherwise is in the numbers alone" if apart else "",
@@ -162,7 +168,10 @@ def _apart(row: ConditionResult, quantity: Quantity, taken: Mapping[str, Sequenc
     drawn = taken[quantity.key]
     if not drawn or value_of(row, quantity) is None:
         return ""
-    return measured(row, quantity).apart(measured(drawn[0], quantity))
+    why = measured(row, quantity).apart(measured(drawn[0], quantity))
+    beside = [one for one in drawn if one.result.codec == row.result.codec]
+    other = not row.of.kind and beside and all(one is not row for one in beside)
+    return why or ("not known to be on the same clips" if other else "")
 
 
 def _shown(rows: Sequence[ConditionResult]) -> set[float]:
@@ -206,7 +215,6 @@ def _column(row: ConditionResult, strengths: Sequence[float]) -> int:
 
 
 def _series(rows: Sequence[ConditionResult], quantity: Quantity, strengths: Sequence[float]) -> list[Series]:
-    rows = [row for row in rows if not row.of.kind or row.of.strength in strengths]
     found = []
     for codec in dict.fromkeys(row.result.codec for row in rows if row.of.kind):
         own = [row for row in rows if row.result.codec == codec]
@@ -215,9 +223,8 @@ def _series(rows: Sequence[ConditionResult], quantity: Quantity, strengths: Sequ
             for row in own
             if (estimate := value_of(row, quantity)) is not None
         ]
-        if values:
-            ordered = sorted(values, key=lambda value: value.column)
-            found.append(Series(codec, own[0].result.family, tuple(ordered)))
+        ordered = sorted(values, key=lambda value: value.column)
+        found.append(Series(codec, own[0].result.family, tuple(ordered)))
     return found
 
 

@@ -137,6 +137,8 @@ class ConditionResult:
     """Hash of the manifest of each dataset."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Metric key to version of the definition that its values follow."""
+    clips: str | None = ""
+    """Names its clips: '' are all of its datasets; None where nobody knows on which it rests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, exists, or_, select
+from sqlalchemy import Select, and_, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -17,7 +17,6 @@ from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import (
     PUBLIC,
     STANDING,
-    Account,
     AuditEntry,
     Codec,
     Dataset,
@@ -161,18 +160,16 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     yield from _earlier_ones(session, submission)
     yield from encoder_doubts(session, submission)
     yield from stamp_doubts(submission)
-    sender = "an anonymous upload" if submission.account is None else submission.account.name
     if codec.name in catalogue.cards():
         yield from _warnings_of_catalogue(session, submission)
         return
     keeps = keeper(session, codec)
     if keeps is not None and keeps.id != submission.account_id:
-        yield "owner", f"the name {codec.name} belongs to {keeps.name}, this file came from {sender}"
+        yield "owner", f"the name {codec.name} belongs to {keeps.name}, this file came from {_sender(submission)}"
     standing = _standing(session, submission) if keeps is None else None
     if standing is not None and standing.account_id != submission.account_id:
-        whose = standing.name or "an anonymous upload"
-        gives = "" if submission.custom else f"; to accept these gives the name to {sender}"
-        yield "owner", f"{codec.name} has results of {whose}{gives}"
+        gives = "" if submission.custom else f"; to accept these gives the name to {_sender(submission)}"
+        yield "owner", f"{codec.name} has results of {_sender(standing)}{gives}"
     for clash in look_clashes(session, Card.model_validate(card), submission.account):
         yield "name", clash
     owner = _owner_of_family(session, card["family"], submission)
@@ -298,25 +295,31 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if standing is None or standing.status == "verified" or standing.account_id == submission.account_id:
         return
     if not _gives_way(standing, submission):
-        told = standing.name or "an anonymous upload"
-        yield "name", f"stands in front of the results of {told} under a name of the catalogue"
+        yield "name", f"stands in front of the results of {_sender(standing)} under a name of the catalogue"
 
 
-def _gives_way(standing: Row[str, int | None, str, bool, int], submission: Submission) -> bool:
-    """Whether partial results are no claim: to complete ones of as many clips or more.
-
-    A handful of clips must not keep a name from whoever ran all, nor all clips of a small dataset take it from whoever
-    ran most of a large one.
-    """
-    return submission.complete and not standing.complete and submission.ok >= standing.ok
+def _sender(submission: Submission) -> str:
+    return "an anonymous upload" if submission.account is None else submission.account.name
 
 
-def _standing(session: Session, submission: Submission) -> Row[str, int | None, str, bool, int] | None:
-    """Return whose other results stand for the codec under the same condition, and how far they go."""
-    return session.execute(
-        select(Submission.status, Submission.account_id, Account.name, Submission.complete, Submission.ok)
+def _gives_way(standing: Submission, submission: Submission) -> bool:
+    """Whether partial results are no claim: to whole ones of as many clips or more, not of a smaller dataset."""
+    as_many = submission.ok >= standing.ok and (not submission.condition or submission.clips >= standing.clips)
+    return as_many and _is_whole(submission) and not _is_whole(standing)
+
+
+def _is_whole(submission: Submission) -> bool:
+    if not submission.condition:
+        return submission.complete
+    # damage makes clips fail: what was asked for counts
+    return all(one["selected"] == one["clips"] for one in submission.document["datasets"])
+
+
+def _standing(session: Session, submission: Submission) -> Submission | None:
+    """Return the other submission that stands for the codec under the same condition."""
+    return session.scalars(
+        select(Submission)
         .join(Codec, Submission.codec_id == Codec.id)
-        .outerjoin(Account, Submission.account_id == Account.id)
         .where(Submission.status.in_(PUBLIC), Submission.condition == submission.condition)
         # what is of datasets of one's own stands in nobody's way but its like's
         .where(Submission.custom.is_(False) | submission.custom)

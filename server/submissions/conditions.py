@@ -23,7 +23,7 @@ from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult, s
 def condition_rows(
     session: Session, conditioned: Iterable[Submission], clean: Iterable[Submission]
 ) -> list[ConditionResult]:
-    """Return the results over all datasets of each category; of ``clean`` those on the clips of one under a condition.
+    """Return the results over all datasets of each category; of ``clean`` those on as many clips as a damaged one.
 
     A condition that this version no longer knows is left out.
     """
@@ -72,7 +72,14 @@ def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
     return [
         ConditionResult(
-            replace(result, sender=sender), info, word_errors(result, applications), source, states, submission.metrics
+            replace(result, sender=sender),
+            info,
+            word_errors(result, applications),
+            source,
+            states,
+            submission.metrics,
+            # of a part, or where clips failed, the rows alone say which are left
+            clips="" if result.summary.complete else None,
         )
         for result in results
     ]

@@ -94,8 +94,8 @@ def multiple(
 ) -> Multiple:  # fmt: skip
     """Draw one kind of condition; up is always better.
 
-    ``columns`` are the strengths as written, clean first; ``limits`` the least and the largest value of all charts that
-    stand beside each other; ``colours`` the number of each family's colour.
+    ``columns`` are the strengths as written, clean first; ``limits`` the least and the largest value;
+    ``colours`` the number of each family's colour.
     """
     step = (WIDTH - LEFT - RIGHT) / max(1, len(columns))
     xs = [LEFT + step * (column + 0.5) for column in range(len(columns))]

@@ -68,3 +68,32 @@ def test_the_page_of_a_codec_draws_its_own(board: TestClient) -> None:
         page = board.get(f"/codecs/{codec}", headers=HTML).text
         assert said in page
         assert "not drawn" not in page
+
+
+def test_whose_word_all_is_that_a_chart_draws(client: TestClient, app: FastAPI, database: Database) -> None:
+    """Results that were run again stand beside another account's clean value, which is not theirs."""
+    told = {"datasets": {"mini": ["speech"]}}
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_12k", 12.0, 0.7, "verified", owner="ann", condition=LOSS, **told)
+        make_submission(session, "opus_12k", 12.0, 0.9, owner="mallory", **told)
+    app.state.board.refresh()
+    for path in ("/conditions", "/codecs/opus_12k"):
+        assert "results self-reported by mallory, verified" in client.get(path, headers=HTML).text, path
+
+
+@pytest.mark.parametrize("clips", ["of equally many", "that failed"])
+def test_no_clean_value_beside_incomplete_results(
+    client: TestClient, app: FastAPI, database: Database, clips: str
+) -> None:
+    """Of equally many clips nobody knows whether they are the same; what failed is not what the clean one rests on."""
+    part = {"complete": False, **({"failed": 10} if clips == "that failed" else {})}
+    told = {"owner": "mallory", "datasets": {"mini": ["speech"]}}
+    with database.transaction(write=True) as session:
+        make_submission(session, "odd_1", 12.0, 0.6, result={} if clips == "that failed" else part, **told)
+        make_submission(session, "odd_1", 12.0, 0.8, condition=LOSS, result=part, **told)
+    app.state.board.refresh()
+    for path in ("/conditions", "/codecs/odd_1"):
+        page = client.get(path, headers=HTML).text
+        chart = page.partition('id="conditions-speech-loss-clean-1"')[2].partition("</svg>")[0]
+        assert re.findall(r"<title>odd_1, ([^:]+):", chart) == ["5"], path
+        assert "not drawn: not known to be on the same clips" in page

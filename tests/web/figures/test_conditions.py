@@ -161,6 +161,41 @@ def test_strengths_are_those_of_most_senders() -> None:
     assert {"0.5", "10"} <= {text for _, text in part.charts[0].columns}
 
 
+def test_the_note_says_whose_all_is_that_is_drawn() -> None:
+    """The clean value of a line may be of another account; what is not drawn has its source in the numbers."""
+    rows = [replace(row("opus_12k", 0.8, replace(info(share), usual=True)), source="verified") for share in (1, 5)]
+    rows += [replace(row("gsm", 0.5, info(10 + share / 7)), source="self-reported by eve") for share in range(9)]
+    clean = [replace(row("opus_12k", 0.9), source="self-reported by mallory")]
+    (part,) = condition_parts(clean, rows[:2], family_styles(["opus"]))
+    assert part.note.endswith("; results self-reported by mallory, verified")
+    own = [replace(rows[-1], source="self-reported by bob")]
+    (part,) = condition_parts(clean, [*rows, *own], family_styles(["opus", "gsm"]))
+    assert part.note.count("self-reported by") == 2, part.note
+    assert part.lines[-1].source == "self-reported by bob"
+
+
+def test_a_clean_value_is_drawn_where_it_is_known_to_rest_on_the_same_clips() -> None:
+    """Beside one strength of its chart at least; elsewhere the numbers say why it is not there."""
+    partial = replace(row("opus_12k", 0.9, info(5)), clips=None)
+    noise = row("opus_12k", 0.7, info(20, "noise"))
+    for clean, marks in ((row("opus_12k", 0.8), [1, 2]), (replace(row("opus_12k", 0.8), clips=None), [1, 1])):
+        parts = condition_parts([clean], [partial, noise], family_styles(["opus"]))
+        assert [len(part.charts[0].lines[0].marks) for part in parts] == marks
+        told = [part.lines[0].cells[0].small.endswith("not drawn: not known to be on the same clips") for part in parts]
+        assert told == [count == 1 for count in marks]
+    (part,) = condition_parts([row("opus_12k", 0.8)], [partial, row("opus_12k", 0.6, info(1))], family_styles(["opus"]))
+    assert len(part.charts[0].lines[0].marks) == 3
+
+
+def test_one_kind_does_not_squeeze_another() -> None:
+    """Nor does a strength that is in the numbers alone: an axis goes as far as what its chart draws."""
+    honest = [row("opus_12k", 0.7 + share / 100, replace(info(share), usual=True)) for share in range(1, 8)]
+    (alone,) = condition_parts([], honest, family_styles(["opus"]))
+    for odd in (row("odd", 0.05, info(20, "repeat")), row("odd", 0.05, info(20.1234))):
+        part = condition_parts([], [*honest, odd], family_styles(["opus", "odd"]))[0]
+        assert part.charts[0].ticks == alone.charts[0].ticks, odd.of.name
+
+
 def test_categories_without_a_condition_are_left_out() -> None:
     """Clean rows alone make no part."""
     assert by_category([row("opus_12k", 0.9)]) == []
