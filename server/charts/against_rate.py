@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -58,9 +59,8 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity, state.across)
-    on = f" on {dataset}" if dataset else ""
     caption = (
-        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against "
+        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{_on(rows, key, dataset)}, against "
         f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
         f"{_left_out(without, state.across)} {source_text(source)}"
     )
@@ -109,6 +109,15 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     ]
 
 
+def _on(rows: Sequence[BoardRow], key: str, dataset: str) -> str:
+    """Say on which datasets the figures are, that of most codecs first; '' where that is not known."""
+    codecs = Counter([row.applications[key].numbers.dataset for row in rows] or [dataset])
+    names = [name or "several together" for name, _ in codecs.most_common()]
+    if len(names) > 1:
+        return f" on different datasets ({some_of(names)}; the table says which)"
+    return f" on {names[0]}" if any(codecs) else ""
+
+
 def _said(ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
     """Describe the dashed lines."""
     if not ceilings:
@@ -117,8 +126,8 @@ def _said(ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
         return f" The dashed line is the original sound: {quantity.write(ceilings[0].value)}."
     values = ", ".join(f"{quantity.write(ceiling.value)} ({ceiling.label})" for ceiling in ceilings)
     return (
-        f" The dashed lines are the original sound, by each model: {values}. Values of different models are drawn "
-        "together and compared nowhere: there is no Pareto front."
+        f" The dashed lines are the original sound, by each model on each dataset: {values}. Values of different "
+        "models or datasets are drawn together and compared nowhere: there is no Pareto front."
     )
 
 
@@ -136,6 +145,7 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[Ch
         DataColumn("family", "Family"),
         DataColumn("source", "Source"),
         DataColumn("model", "Model"),
+        DataColumn("dataset", "Dataset"),
         DataColumn("kbps", "kbps", 2),
         DataColumn("tokens_per_second", "Tokens per second", 1),
         DataColumn(quantity.key, quantity.title, quantity.decimals),
@@ -154,13 +164,14 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[Ch
             continue
         asked = [row.applications[quantity.key]] if quantity.key in APPLICATIONS else []
         model = asked[0].model.name if asked else None
+        dataset = (asked[0].numbers.dataset or None) if asked else None
         values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
         tokens = row.result.summary.tokens_per_second if across else None
         rate = None if math.isnan(row.result.kbps) else row.result.kbps
         source = figure_label(row.source_label, *asked)
-        found.append((name, row.result.family, source, model, rate, tokens, *values))
+        found.append((name, row.result.family, source, model, dataset, rate, tokens, *values))
     return _without_empty(
-        ChartData(columns, sorted(found, key=lambda cells: (cells[5] or cells[4], cells[0])))
+        ChartData(columns, sorted(found, key=lambda cells: (cells[6] or cells[5], cells[0])))
     ), without
 
 

@@ -16,7 +16,7 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
 from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.entries import BoardEntry
-from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state
@@ -40,16 +40,24 @@ def metrics(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     """Correlate scores, metrics and applications over codecs."""
     source = source_of(snapshot, state)
     dataset = checked_choice("dataset", state.dataset, ["", *datasets_with(snapshot, source, state.category)])
-    frame = snapshot.frame(state.category, dataset, source)
+    every = snapshot.frame(state.category, dataset, source)
+    frame = ResultFrame(state.category, dataset, complete_first(every.entries, (state.category, dataset)), every)
+    partial = len(every) - len(frame)
     keys = list(frame.quantities())
     values = np.array([frame.numbers(key) for key in keys], dtype=np.float64).reshape(len(keys), len(frame)).T
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
     caption = (
         f"{_NAMES[state.method]} between means in {state.category}, {over}, across {count(len(frame), 'codec')}. Each "
-        f"cell rests on the codecs that have both values. {_DIRECTIONS} {source_text(source)}"
+        f"cell rests on the codecs that have both values.{_left_out(partial)} {_DIRECTIONS} {source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset)
     return _drawn(resolved, keys, correlations(values, state.method), caption, "codecs")
+
+
+def _left_out(partial: int) -> str:
+    """Count what a few clips, or those that did not fail, gave: beside complete results it is no mean of the same."""
+    are = "is" if partial == 1 else "are"
+    return f" {count(partial, 'codec')} with partial results {are} left out." if partial else ""
 
 
 def clips(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:

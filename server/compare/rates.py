@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -14,10 +15,14 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.server.compare.repository import (
     category_results,
+    clips_of,
     datasets_of,
     newest_of_families,
     results_without_rows,
 )
+from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.leaderboard.select import incomplete
+from codec_superb.web.application_rows import most_sent
 from codec_superb.web.site.compare.view import RateGap, RateNote
 
 
@@ -27,7 +32,15 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
     keys = [submission.id for submission in submissions]
     aggregates, datasets = category_results(session, keys), datasets_of(session, keys)
     results = [results_without_rows(entry, datasets[entry.id], aggregates[entry.id]) for entry in submissions]
-    rankings = {category: _rankable(category, results) for category in CATEGORIES}
+    rankings = {
+        category: _rankable(session, category, [
+            _Entry(submission, found, part)
+            for submission, found in zip(submissions, results, strict=True)
+            for part in aggregates[submission.id]
+            if part.category == category
+        ])
+        for category in CATEGORIES
+    }  # fmt: skip
     rates = [
         RateGap(
             category=found.category,
@@ -49,45 +62,87 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
     return rates, notes
 
 
-def _rankable(category: Category, results: Sequence[Results]) -> Ranking:
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A codec that has a category."""
+
+    submission: Submission
+    results: Results
+    part: Result
+    """Over all datasets of the category."""
+
+    @property
+    def sender(self) -> str:
+        """Who counts once: an account; each verified codec by itself, as on the board."""
+        own = self.submission
+        return f"verified:{own.codec.name}" if own.status == "verified" else own.sender
+
+    @property
+    def nothing_failed(self) -> bool:
+        """Whether no clip that was run lacks a metric of the score; where it is not complete, it was cut short."""
+        behind = [of for key, of in self.part.metrics.items() if self.part.category in METRICS[key].overall]
+        return all(of["n"] + of["undefined"] == self.part.clips for of in behind)
+
+
+class _State(NamedTuple):
+    """What must be equal for two category scores to stand on one curve."""
+
+    datasets: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    clips: str = ""
+    """Which ones; '' for all."""
+
+
+def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -> Ranking:
     """Find the codecs whose category scores can stand on one curve: the same state of the same datasets.
 
-    The state that most codecs have counts, as in the ranks of the command line. The ranks themselves are not used here.
+    The state that most senders have counts, as on the board, of complete results; where there are none, of those cut
+    short to the same clips. The ranks themselves are not used here.
     """
-    states = {entry.card.name: _state(category, entry) for entry in results}
-    counts = Counter(states[entry.card.name] for entry in results if entry.card.bit_source == "measured")
-    counts.pop((), None)
+    fit = [entry for entry in entries if entry.part.score is not None and not _uncounted(entry)]
+    whole = [entry for entry in fit if entry.part.complete]
+    states = {
+        entry.results.card.name: _state(
+            category, entry, "" if whole else clips_of(session, entry.submission.id, category)
+        )
+        for entry in whole or [entry for entry in fit if entry.nothing_failed]
+    }  # fmt: skip
+    sent = [(states[name], entry.sender) for entry in fit if (name := entry.results.card.name) in states]
     # Ties are broken by the state itself, so that every worker of the service chooses the same.
-    usual = min(counts, key=lambda state: (-counts[state], -len(state), state), default=())
+    sent.sort(key=lambda pair: (-len(pair[0].datasets), pair[0]))
+    usual = most_sent(sent) if sent else _State()
     chosen, unranked = [], {}
-    for entry in results:
-        name, score = entry.card.name, _score(category, entry)
-        if not states[name]:
-            continue
-        if uncounted := UNCOUNTED.get(entry.card.bit_source):
-            unranked[name] = uncounted
-        elif states[name] != usual:
-            unranked[name] = f"not on the same datasets as most: {', '.join(part[0] for part in usual)}"
-        elif score is None:
-            unranked[name] = "has no overall score"
+    for entry in entries:
+        name, score = entry.results.card.name, entry.part.score
+        if states.get(name) == usual and score is not None:
+            chosen.append(Rank(name, score, rank=1, best=1, worst=len(entries)))
         else:
-            chosen.append(Rank(name, score, rank=1, best=1, worst=len(results)))
-    names = tuple(part[0] for part in usual)
-    return Ranking(category, datasets=names, clips=0, ranks=tuple(chosen), unranked=unranked)
+            unranked[name] = _reason(entry, states.get(name), usual)
+    return Ranking(category, datasets=usual.datasets, clips=0, ranks=tuple(chosen), unranked=unranked)
 
 
-def _score(category: Category, results: Results) -> float | None:
-    return next((part.score.value for part in results.aggregates.categories if part.category == category), None)
+def _uncounted(entry: _Entry) -> str:
+    return UNCOUNTED.get(entry.results.card.bit_source, "")
 
 
-_State = tuple[tuple[str, ...], ...]
+def _state(category: Category, entry: _Entry, clips: str) -> _State:
+    infos = [info.info for info in entry.results.datasets if info.info.name in entry.part.datasets]
+    versions = (f"{key}={entry.results.metrics.get(key)}" for key, row in METRICS.items() if category in row.overall)
+    return _State(
+        tuple(info.name for info in infos), tuple(info.manifest_hash for info in infos), tuple(versions), clips
+    )
 
 
-def _state(category: Category, results: Results) -> _State:
-    """Name what must be equal for two category scores to be compared; () for a codec without the category."""
-    part = next((part for part in results.aggregates.categories if part.category == category), None)
-    if part is None:
-        return ()
-    versions = [f"{key}={results.metrics.get(key)}" for key, row in METRICS.items() if category in row.overall]
-    infos = [entry.info for entry in results.datasets if entry.info.name in part.datasets]
-    return tuple((info.name, info.manifest_hash, str(info.selected), *versions) for info in infos)
+def _reason(entry: _Entry, own: _State | None, usual: _State) -> str:
+    """Say why a codec is on no curve; ``own`` is None for one that could not be on any."""
+    if own is None:
+        lacking = "" if entry.part.score is not None else "has no overall score"
+        return _uncounted(entry) or lacking or incomplete(entry.part.failed, entry.part.clips)
+    if own.datasets != usual.datasets:
+        return f"not on the datasets that most senders have: {', '.join(usual.datasets)}"
+    if own.hashes != usual.hashes:
+        return "on another state of a dataset than most senders have"
+    if own.versions != usual.versions:
+        return "scored by another version of a definition than most senders have"
+    return "incomplete: run on other clips than most senders have"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.base_codec.card import Card
-from codec_superb.metrics.table import CATEGORIES
+from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
@@ -27,7 +28,7 @@ from codec_superb.server.database.models import (
 )
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.datasets.credits import credited
-from codec_superb.server.storage.clip_blocks import block_rows
+from codec_superb.server.storage.clip_blocks import block_columns, block_rows
 
 OF_ACCOUNT = 2
 """Submissions of an account whose samples are looked at."""
@@ -115,6 +116,16 @@ def results_with_rows(session: Session, submission: Submission) -> Results:
     blocks = session.execute(select(ClipBlock.dataset, ClipBlock.data).where(ClipBlock.submission_id == submission.id))
     rows = [row for dataset, data in blocks for row in block_rows(data, f"{submission.id} on {dataset}")]
     return _results(submission, datasets_of(session, [submission.id])[submission.id], rows, ())
+
+
+def clips_of(session: Session, submission: str, category: Category) -> str:
+    """Name the clips of a category that a submission has rows of: a hash, which is equal for equal clips."""
+    statement = select(ClipBlock.dataset, ClipBlock.data).where(ClipBlock.submission_id == submission)
+    found = []
+    for dataset, data in session.execute(statement):
+        block = block_columns(data, ())
+        found += [(dataset, clip) for clip, of in zip(block.clips, block.categories, strict=True) if of == category]
+    return sha256(repr(sorted(found)).encode()).hexdigest()
 
 
 def results_without_rows(

@@ -17,7 +17,7 @@ from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
-from codec_superb.server.board.entries import CodecFigures, board_row
+from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals
@@ -192,7 +192,7 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
     if reason:
         return reason
     if not figures.complete:
-        return _incomplete(figures)
+        return incomplete(figures.failed, figures.clips)
     if not np.isnan(ranked.frame.numbers(ranked.key)[position]):
         return _without_order(ranked, position)
     return f"no value of {quantity_of(ranked.key).label}"
@@ -240,9 +240,10 @@ def _elsewhere(mine: Sequence[str], ranked: Sequence[str]) -> str:
     return f"not run on {', '.join(missing)}" if missing else "run on further datasets besides those ranked"
 
 
-def _incomplete(figures: CodecFigures) -> str:
-    if figures.failed:
-        return f"incomplete: {figures.failed} of {figures.clips} clips failed"
+def incomplete(failed: int, clips: int) -> str:
+    """Say of what is not complete why."""
+    if failed:
+        return f"incomplete: {failed} of {clips} clips failed"
     return "incomplete: not all clips of the datasets were run, or a metric failed on some"
 
 

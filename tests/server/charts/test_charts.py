@@ -141,6 +141,20 @@ class TestMetrics:
         assert found["score", "stft"] < -0.9
         assert "correlate negatively" in board.get("/charts?chart=metrics", headers=HTML).text
 
+    def test_partial_results_are_left_out_beside_complete_ones(self, client: TestClient, database: Database) -> None:
+        """However many of them one account sends; where there are no others, they are what there is."""
+        with database.transaction(write=True) as session:
+            for number in range(9):
+                send(session, "mallory", f"part_{number}", 3)
+        assert {row["n"] for row in table(refreshed(client), "metrics")} == {"9"}
+        with database.transaction(write=True) as session:
+            for number in range(3):
+                send(session, f"honest_{number}", f"whole_{number}")
+        assert {row["n"] for row in table(refreshed(client), "metrics")} == {"3"}
+        page = client.get("/charts?chart=metrics", headers=HTML).text
+        assert "across 3 codecs. Each cell rests on the codecs that have both values." in page
+        assert "9 codecs with partial results are left out." in page
+
     def test_the_authors_re_run(self, board: TestClient) -> None:
         """34 codecs with metrics: the square of Table 4's kind."""
         (trace,) = figure(board, "metrics", source="tiny", category="audio")["data"]

@@ -211,7 +211,7 @@ class TestRates:
             store(session, "two_elsewhere", rows_of(2, dataset="another"), family="two")
         notes = compare(client, "one", "two")["rates_left_out"]
         assert {note["codec"] for note in notes} == {"two_elsewhere"}
-        assert notes[0]["reason"] == "not on the same datasets as most: mini"
+        assert notes[0]["reason"] == "not on the datasets that most senders have: mini"
 
 
 class TestFigure:

@@ -144,6 +144,24 @@ class TestAnswers:
         alone = board.get("/api/v1/charts/applications?application=asr_wer_pct&source=runs&dataset=more").json()
         assert [shape["y0"] for shape in alone["layout"]["shapes"]] == [5.0]
 
+    def test_the_chart_says_on_which_dataset_each_figure_is(self, client: TestClient, database: Database) -> None:
+        """In the caption and in the file, so that an easier one does not stand unmarked among those of others."""
+        with database.transaction(write=True) as session:
+            make_submission(session, "opus_12k", 12, applications=[wer(8.0)])
+            make_submission(session, "opus_24k", 24, applications=[wer(6.0)])
+            easy = [wer(2.0, 1.0, dataset="easy")]
+            make_submission(session, "mine", 5, datasets={"easy": ("speech",)}, applications=easy)
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        chosen = "application=asr_wer_pct&source=runs"
+        lines = client.get(f"/api/v1/charts/applications.csv?{chosen}").text.splitlines()
+        found = {row["codec"]: row["dataset"] for row in csv.DictReader(lines)}
+        assert found == {"mine": "easy", "opus_12k": "mini", "opus_24k": "mini"}
+        page = client.get(f"/charts?chart=applications&{chosen}", headers=HTML).text
+        assert "of 3 codecs on different datasets (mini, easy; the table says which)" in page
+        assert "Values of different models or datasets are drawn together and compared nowhere" in page
+        page = client.get(f"/charts?chart=applications&{chosen}&dataset=mini", headers=HTML).text
+        assert "of 2 codecs on mini, against" in page
+
 
 class TestPages:
     """What visitors read."""

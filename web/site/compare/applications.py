@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from codec_superb.web.application_rows import original_of, warning
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
-from codec_superb.web.rows import own_word_label
+from codec_superb.web.rows import ApplicationRow, ProbeModel, own_word_label
 from codec_superb.web.site.cells import Row, TextCell, TextTable
-from codec_superb.web.site.compare.view import ComparedApplication, ComparedCodec, ComparedFigure, Comparison
+from codec_superb.web.site.compare.view import ComparedApplication, ComparedCodec, Comparison
 from codec_superb.web.text import interval
 
 
@@ -24,7 +26,7 @@ def application_table(comparison: Comparison, model: tuple[str, str, str]) -> Te
         TextCell("Original sound"),
         *(TextCell(codec.title, _said(codec, parts)) for codec in codecs),
     )
-    rows = tuple(_row(part, [codec.name for codec in codecs]) for part in parts)
+    rows = tuple(_row(part, codecs) for part in parts)
     return TextTable(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
 
 
@@ -49,21 +51,33 @@ def _said(codec: ComparedCodec, parts: Sequence[ComparedApplication]) -> str:
     return codec.source if again == {True} else f"{codec.source}, but for what was not run again"
 
 
-def _row(part: ComparedApplication, codecs: list[str]) -> Row:
+def _row(part: ComparedApplication, codecs: Sequence[ComparedCodec]) -> Row:
     quantity = APPLICATIONS[part.figure]
-    by_codec = {figure.codec: figure for figure in part.codecs}
-    ceiling = max((figure.numbers for figure in part.codecs), key=lambda numbers: numbers.n).reference
+    sent = {codec.name: _sent(part, codec) for codec in codecs if _has(part, codec.name)}
+    original = original_of(sent.values())
     direction = "higher is better" if quantity.higher_is_better else "lower is better"
     small = f"{quantity.unit}, {direction}" if quantity.unit else direction
-    cells = []
-    for codec in codecs:
-        found = by_codec.get(codec)
-        cells.append(TextCell("–", "another model, or none") if found is None else _cell(found, quantity))
-    return (TextCell(quantity.label, small, f"/metrics#{part.figure}"), TextCell(quantity.write(ceiling.value)), *cells)
+    rows = [row for row, _ in sent.values()]
+    cells = [
+        _cell(sent[codec.name][0], rows, quantity) if codec.name in sent else TextCell("–", "another model, or none")
+        for codec in codecs
+    ]
+    ceiling = TextCell(quantity.write(original.numbers.reference.value if original else None))
+    return (TextCell(quantity.label, small, f"/metrics#{part.figure}"), ceiling, *cells)
 
 
-def _cell(found: ComparedFigure, quantity: Quantity) -> TextCell:
+def _sent(part: ComparedApplication, codec: ComparedCodec) -> tuple[ApplicationRow, str]:
+    """Return a codec's figure beside its sender: each verified one is one for what was run again."""
+    found = next(figure for figure in part.codecs if figure.codec == codec.name)
+    own_word = "" if found.run_again else own_word_label(codec.submitter)
+    model = ProbeModel(part.model, part.model_sha256)
+    row = ApplicationRow(codec.name, found.numbers, model, math.nan, own_word=own_word)
+    again = codec.status == "verified" and found.run_again
+    return row, f"verified:{codec.name}" if again else codec.submitter
+
+
+def _cell(found: ApplicationRow, beside: Sequence[ApplicationRow], quantity: Quantity) -> TextCell:
     numbers, value = found.numbers, found.numbers.resynthesis
     ends = interval(value.low, value.high, quantity.decimals)
-    told = "" if found.run_again else "not run again"
-    return TextCell(quantity.write(value.value), f"{ends} loss {signed(numbers.loss, quantity)}".strip(), None, told)
+    loss = f"{ends} loss {signed(numbers.loss, quantity)}".strip()
+    return TextCell(quantity.write(value.value), loss, None, warning(found, beside))
