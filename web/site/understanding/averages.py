@@ -1,0 +1,39 @@
+"""UltraEval-Audio's average of the codecs that were submitted, as a table apart from the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codec_superb.web.application_rows import warning
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.rows import ApplicationRow, BoardRow, figure_label
+from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.text import interval, rank
+
+AVERAGE = "ultra_average"
+"""Key of UltraEval-Audio's average of codecs."""
+_HEADS = (
+    TextCell("Codec"), TextCell("Average", "higher is better"), TextCell("Rank"), TextCell("Clips", "who answered"),
+)  # fmt: skip
+
+
+def averages_table(rows: Sequence[BoardRow]) -> TextTable | None:
+    """Make the table of rows in the board's order; None where no codec has the average."""
+    found = [(row, row.applications[AVERAGE]) for row in rows if AVERAGE in row.applications]
+    if not found:
+        return None
+    # clips of another state of a dataset may be more, and are no measure for those that are ranked
+    ranked = [average for row, average in found if row.result.rank]
+    caption = "Average of submitted codecs; in brackets 95 % intervals"
+    return TextTable(caption, _HEADS, tuple(_line(row, average, ranked) for row, average in found))
+
+
+def _line(row: BoardRow, average: ApplicationRow, ranked: Sequence[ApplicationRow]) -> tuple[TextCell, ...]:
+    value, quantity = average.numbers.resynthesis, APPLICATIONS[AVERAGE]
+    ends = interval(value.low, value.high, quantity.decimals)
+    return (
+        TextCell(row.result.title, figure_label(row.source_label, average), f"/codecs/{row.result.codec}"),
+        TextCell(quantity.write(value.value), ends, None, warning(average, ranked)),
+        TextCell(rank(row.result.rank), "", None, row.unranked),
+        TextCell(f"{average.numbers.n:,}", average.model.name),
+    )
