@@ -14,7 +14,7 @@ from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contrad
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
-from codec_superb.server.leaderboard.select import select_all
+from codec_superb.server.leaderboard.select import rank, select_all
 from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
@@ -49,8 +49,7 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> Unders
         datasets,
         codecs,
         columns,
-        # the board's own order: who ran few clips, or other models, has no rank there either
-        averages_table(select_all(snapshot, BoardState(metric=AVERAGE)).rows),
+        _submitted_averages(snapshot),
         _averages(),
         uea_about(),
         told,
@@ -99,6 +98,18 @@ def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
     result = board_row(entry, category, dataset, None, "").result
     return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows)
+
+
+def _submitted_averages(snapshot: Snapshot) -> TextTable | None:
+    """Return those of submissions in the board's order; where none has a rank, what might have one stands first."""
+    state = BoardState(metric=AVERAGE)
+    ranked = rank(snapshot, state)
+    frame = ranked.frame
+    same = frame.combinations(AVERAGE).numbers == ranked.combination
+    same &= (frame.numbers("complete") == 1) & ~ranked.apart
+    equal = {entry.codec for entry, one in zip(frame.entries, same, strict=True) if one}
+    rows = select_all(snapshot, state).rows
+    return averages_table(sorted(rows, key=lambda row: (not row.result.rank, row.result.codec not in equal)), equal)
 
 
 def _averages() -> list[tuple[str, str, TextTable]]:

@@ -99,6 +99,7 @@ def site(settings: Settings) -> Iterator[str]:
     database = Database(settings.database_url)
     with database.transaction(write=True) as session:
         make_understanding_codecs(session)
+        _add_average(session, "speex_8k", 60.25)
     database.close()
     with running_site(settings) as address:
         yield address
@@ -118,11 +119,17 @@ def test_a_visitor_sees_the_chart_and_no_barrier(browser: Browser, site: str, wi
 
 
 def _add_average(
-    session: Session, codec: str, value: float, *, clips: int = CLIPS, backend: str = "faster-whisper:large-v3"
+    session: Session,
+    codec: str,
+    value: float,
+    *,
+    clips: int = CLIPS,
+    backend: str = "faster-whisper:large-v3",
+    width: float | None = 0.5,
 ) -> None:
     """Store a codec of an account of its own with UltraEval-Audio's average over two datasets."""
     sets = {"librispeech_dev_clean": ("speech",), "aishell1": ("speech",)}
-    probed = [Probed("sim_pct", value, 99.0, name, backend, clips=clips, left_out=0) for name in sets]
+    probed = [Probed("sim_pct", value, 99.0, name, backend, clips=clips, left_out=0, width=width) for name in sets]
     result = {"complete": clips == CLIPS}
     made = make_submission(
         session,
@@ -136,6 +143,20 @@ def _add_average(
     figures = submission.document["applications"]
     average = {**figures[0], "probe": "ultra", "figure": "ultra_average", "dataset": "", "n": 2 * figures[0]["n"]}
     submission.document = {**submission.document, "applications": [*figures, average]}
+
+
+def test_without_any_interval_complete_averages_stand_first(app: FastAPI, database: Database) -> None:
+    """No codec has a rank then: few clips, or other models, are no way to the top, and are told."""
+    with database.transaction(write=True) as session:
+        for codec, value in {"opus_6k": 60.25, "opus_12k": 70.25}.items():
+            _add_average(session, codec, value, width=None)
+        _add_average(session, "few_clips", 98.75, clips=CLIPS - 4, width=None)
+        _add_average(session, "small_model", 97.75, backend="faster-whisper:tiny", width=None)
+    with TestClient(app) as client:
+        page = client.get("/understanding").text
+    own, _ = page.split('<h2 id="averages">Published averages</h2>')
+    assert re.findall(r'href="/codecs/([^"]+)"', own) == ["opus_12k", "opus_6k", "few_clips", "small_model"]
+    assert "32 of 40 clips" in own
 
 
 def test_averages_of_submitted_codecs_stand_apart_from_the_published(app: FastAPI, database: Database) -> None:
