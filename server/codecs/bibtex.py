@@ -10,6 +10,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.facts import web_address
 from codec_superb.server.database.models import Submission
+from codec_superb.server.names import catalogue
 from codec_superb.web.site.codec.view import Citation
 
 _SPECIAL = str.maketrans({
@@ -40,15 +41,16 @@ def _url(address: str) -> str:
 
 
 def codec_citation(card: Card) -> Citation:
-    """Cite the codec by its card; without authors where the card names none."""
+    """Cite the codec by its card, one's own in so many words; without authors where the card names none."""
     paper_address = web_address(card.paper)
     paper = _url(paper_address) if paper_address else tex(card.paper)
     page = web_address(card.homepage)
+    said = "" if card.name in catalogue.cards() else "According to its card: "
     fields = [
         ("title", f"{{{tex(card.title)}}}"),
         ("year", str(card.year or "")),
         ("howpublished", _url(page) if page else tex(card.homepage)),
-        ("note", f"{tex(card.standard)}. {paper}. {tex(card.version)}"),
+        ("note", f"{said}{tex(card.standard)}. {paper}. {tex(card.version)}"),
     ]
     return Citation("The codec", entry(card.name, fields))
 

@@ -54,6 +54,8 @@ _LATIN = re.compile(r"(?:LATIN|MODIFIER) (?:[A-Z]+ )*?LETTER (?:[A-Z]+ )*?([A-Z]
 """Names of letters that a Latin one is the base of: LATIN SMALL LETTER TURNED E, LATIN SMALL LETTER D WITH STROKE."""
 _READ = {"ꞓ": "e", "э": "e", "я": "r", "ʌ": "a", "д": "d", "π": "n", "ш": "w", "ω": "w"}
 """Letters of other scripts that are read as Latin ones in a Latin word; ꞓ is what the file has for ε and є."""
+_READ_TOO = str.maketrans({"υ": "v", "∇": "v", "ꞅ": "r", "¡": "i"})
+"""What is read as one letter in a word and as another, or as a mere sign, in the next: both are looked for."""
 _OTHER = "\u4e00"
 """Stands for letters that no word of the board has: a letter as they are."""
 _UNSEEN = frozenset({"Cf", "Cn", "Co", "Cs"})
@@ -92,7 +94,8 @@ def reserved_word(text: str, *, person: bool = False) -> str:
     """
     text = _TERMS.sub(" ", text)
     folded = text.translate(_SPELT)
-    said = next((word for word in RESERVED if word.translate(_SPELT) in folded), "")
+    read = {folded, folded if text.isascii() else text.translate(_READ_TOO).translate(_SPELT)}
+    said = next((word for word in RESERVED if any(word.translate(_SPELT) in each for each in read)), "")
     if said or person:
         return said
     first = _FIRST.search(text) or (None if text.isascii() else _FIRST.search(text.translate(_LEGIBLE)))  # № is No

@@ -14,20 +14,20 @@ from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contrad
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.select import rank, select_all
 from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.rows import ApplicationRow, figure_label
+from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.site.board.choices import BoardState
 from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.understanding.averages import AVERAGE, averages_table
 from codec_superb.web.site.understanding.board import Listened, understanding_columns
 from codec_superb.web.site.understanding.page import UnderstandingView
 from codec_superb.web.site.understanding.published import imported_table
 from codec_superb.web.understanding.choose import task_of
 from codec_superb.web.understanding.rate import understanding_rate_chart
-
-AVERAGE = "ultra_average"
-"""Key of UltraEval-Audio's average of codecs."""
 
 
 def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
@@ -49,7 +49,8 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> Unders
         datasets,
         codecs,
         columns,
-        _averages(snapshot),
+        _submitted_averages(snapshot),
+        _averages(),
         uea_about(),
         told,
         imported_table(published_figures(session)),
@@ -99,17 +100,24 @@ def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
     return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows)
 
 
-def _averages(snapshot: Snapshot) -> list[tuple[str, str, TextTable]]:
-    """Return title, definition and table of the three averages; that of codecs has those that were submitted too."""
+def _submitted_averages(snapshot: Snapshot) -> TextTable | None:
+    """Return those of submissions in the board's order; where none has a rank, what might have one stands first."""
+    state = BoardState(metric=AVERAGE)
+    ranked = rank(snapshot, state)
+    frame = ranked.frame
+    same = frame.combinations(AVERAGE).numbers == ranked.combination
+    same &= (frame.numbers("complete") == 1) & ~ranked.apart
+    equal = {entry.codec for entry, one in zip(frame.entries, same, strict=True) if one}
+    rows = select_all(snapshot, state).rows
+    return averages_table(sorted(rows, key=lambda row: (not row.result.rank, row.result.codec not in equal)), equal)
+
+
+def _averages() -> list[tuple[str, str, TextTable]]:
+    """Return title, definition and table of the three averages, as they were published."""
     table = published_table("ultraeval")
-    rows = [(codec.applications[AVERAGE], TextCell(codec.name), TextCell("published")) for codec in table.codecs]
-    for entry in snapshot.runs:
-        found = entry.applications.get("", {}).get(AVERAGE)
-        if found is not None and found.numbers.resynthesis.value is not None:
-            name = TextCell(entry.title, "", f"/codecs/{entry.codec}")
-            rows.append((found.numbers.resynthesis.value, name, TextCell(figure_label(entry.source_label, found))))
-    lines = tuple((name, TextCell(f"{value:.2f}"), source) for value, name, source in sorted(rows, key=lambda r: -r[0]))
-    codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average"), TextCell("Source")), lines)
+    ordered = sorted(table.codecs, key=lambda codec: -codec.applications[AVERAGE])
+    lines = tuple((TextCell(codec.name), TextCell(f"{codec.applications[AVERAGE]:.2f}")) for codec in ordered)
+    codecs = TextTable(table.title, (TextCell("Codec"), TextCell("Average")), lines)
     boards = [_board(uea_about()["boards"][name], uea_board(name)) for name in BOARDS]
     return [*boards, ("Codecs", table.differs[-1], codecs)]
 

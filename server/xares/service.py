@@ -20,6 +20,7 @@ from codec_superb.pipeline.literature.xares import (
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.published.repository import imported, xares_result_of
 from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
@@ -65,7 +66,7 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     ]
     for each in imported(session, "xares"):
         found += rows_of_result(xares_result_of(each), f"imported: {each.source}")
-    return without_repetitions(found)
+    return without_repetitions(found, skeleton)
 
 
 def _measured(snapshot: Snapshot) -> list[Measured]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Literal
@@ -273,27 +273,28 @@ def _of_reading(result: XaresResult, of: Reading, source: str) -> XaresRow:
     )  # fmt: skip
 
 
-def without_repetitions(rows: Iterable[XaresRow]) -> list[XaresRow]:
+def without_repetitions(rows: Iterable[XaresRow], look: Callable[[str], str] = str) -> list[XaresRow]:
     """Return each figure of each subject once, over the most clips: every submission has its encoder's on originals.
 
     What has another encoder than most senders under the same name, or other settings, is a subject of its own.
     """
     found: dict[tuple[object, ...], XaresRow] = {}
-    for row in told_apart(rows):
+    for row in told_apart(rows, look):
         key = (row.reader, row.subject, row.figure, row.dataset)
         if key not in found or found[key].n < row.n:
             found[key] = row
     return list(found.values())
 
 
-def told_apart(rows: Iterable[XaresRow]) -> list[XaresRow]:
+def told_apart(rows: Iterable[XaresRow], look: Callable[[str], str]) -> list[XaresRow]:
     """Mark what has another encoder, or other settings, than most senders have of a task under the same name.
 
-    An imported record states its encoder's hash alone; of several as frequent, records are the usual ones.
+    Names, and modes, of one ``look`` are the same. An imported record states its encoder's hash alone; of several as
+    frequent, records are the usual ones.
     """
     groups: dict[tuple[object, ...], list[XaresRow]] = {}
     for row in rows:
-        groups.setdefault((row.reader, row.encoder, row.mode, row.figure, row.dataset), []).append(row)
+        groups.setdefault((row.reader, look(row.encoder), look(row.mode), row.figure, row.dataset), []).append(row)
     return [row for members in groups.values() for row in _marked(members)]
 
 

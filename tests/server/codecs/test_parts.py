@@ -260,6 +260,13 @@ class TestCitations:
         assert "author" not in text
         assert text.count("{") == text.count("}")
 
+    def test_whose_words_a_codec_is_cited_in(self) -> None:
+        """Standard, paper and version of one's own are its card's; of the catalogue the program says them."""
+        listed = catalogue.cards()["opus_12k"]
+        assert f"note = {{{tex(listed.standard)}. " in codec_citation(listed).text
+        own = listed.model_copy(update={"name": "mine", "standard": "Recommended by this board"})
+        assert "note = {According to its card: Recommended by this board. " in codec_citation(own).text
+
     def test_of_results(self) -> None:
         """Version, account in place of whom the file names, address and the day of looking."""
         row = Submission(

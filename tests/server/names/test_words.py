@@ -31,6 +31,7 @@ AT_ONCE = 4.0
     [
         "Mal 24k · ᴠᴇʀɪꜰɪᴇᴅ", "ᴍᴀɪɴᴛᴀɪɴᴇʀꜱ of the ʟᴇᴀᴅᴇʀʙᴏᴀʀᴅ", "vérified", "νεrified", "VEЯIFIED", "vəriꬵied",
         "ᴡɪɴɴᴇʀ", "ʀᴀɴᴋ 1", "fírst place", "ver\ufe0fified", "veri\u200bfied", "ⱱeɽified", "wínner",
+        "Wave 1 (υerified)", "∇erified", "verif¡ed", "vеꞅified", "Codec-Sυperb", "v∇e∇r∇i∇f∇i∇e∇d", "¡ver¡ified",
     ],
 )  # fmt: skip
 def test_letters_that_are_read_as_others(text: str) -> None:
@@ -43,6 +44,7 @@ def test_letters_that_are_read_as_others(text: str) -> None:
     [
         "модератор речи", "кодек официальный", "vérifié", "certificado", "zertifiziert", "onaylı", "Ρήγας",
         "Swïnnerton", "中first", "音声コーデック", "مرحبا", "ɪə ʊə phones", "1.0 × 10⁻³", "Łódź 12 kbps",
+        "¡Buenos días!", "∇f", "υ-law", "πνεῦμα", "Ευρυδίκη",
     ],
 )  # fmt: skip
 def test_letters_of_other_words(text: str) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
+from support.server.board import CLIPS, Probed, make_submission
 from support.server.understanding import CHANCE, KBPS, TASK, make_understanding_codecs
 from support.web.site import accessibility_faults, running_site, visitor
 
@@ -97,6 +99,7 @@ def site(settings: Settings) -> Iterator[str]:
     database = Database(settings.database_url)
     with database.transaction(write=True) as session:
         make_understanding_codecs(session)
+        _add_average(session, "speex_8k", 60.25)
     database.close()
     with running_site(settings) as address:
         yield address
@@ -115,22 +118,71 @@ def test_a_visitor_sees_the_chart_and_no_barrier(browser: Browser, site: str, wi
         assert accessibility_faults(page) == []
 
 
-def test_averages_of_submitted_codecs_stand_beside_the_published(app: FastAPI, database: Database) -> None:
-    """Sorted with them, with who says so; a codec without the average is not there."""
+def _add_average(
+    session: Session,
+    codec: str,
+    value: float,
+    *,
+    clips: int = CLIPS,
+    backend: str = "faster-whisper:large-v3",
+    width: float | None = 0.5,
+) -> None:
+    """Store a codec of an account of its own with UltraEval-Audio's average over two datasets."""
+    sets = {"librispeech_dev_clean": ("speech",), "aishell1": ("speech",)}
+    probed = [Probed("sim_pct", value, 99.0, name, backend, clips=clips, left_out=0, width=width) for name in sets]
+    result = {"complete": clips == CLIPS}
+    made = make_submission(
+        session,
+        codec,
+        datasets=sets,
+        owner=f"of {codec}",
+        result=result,
+        applications=probed,  # type: ignore[arg-type]
+    )
+    submission = session.get_one(Submission, made)
+    figures = submission.document["applications"]
+    average = {**figures[0], "probe": "ultra", "figure": "ultra_average", "dataset": "", "n": 2 * figures[0]["n"]}
+    submission.document = {**submission.document, "applications": [*figures, average]}
+
+
+def test_without_any_interval_complete_averages_stand_first(app: FastAPI, database: Database) -> None:
+    """No codec has a rank then: few clips, or other models, are no way to the top, and are told."""
     with database.transaction(write=True) as session:
-        make_understanding_codecs(session)
-        submission = next(of for of in session.query(Submission) if of.codec.name == "lyra_3.2k")
-        entry = {**submission.document["applications"][0], "probe": "ultra", "figure": "ultra_average", "dataset": ""}
-        entry["resynthesis"] = {**entry["resynthesis"], "value": 61.25}
-        submission.document = {**submission.document, "applications": [*submission.document["applications"], entry]}
+        for codec, value in {"opus_6k": 60.25, "opus_12k": 70.25}.items():
+            _add_average(session, codec, value, width=None)
+        _add_average(session, "few_clips", 98.75, clips=CLIPS - 4, width=None)
+        _add_average(session, "small_model", 97.75, backend="faster-whisper:tiny", width=None)
     with TestClient(app) as client:
         page = client.get("/understanding").text
-    table = page[page.rindex("<h3>Codecs</h3>") :]
-    rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
-    values = [float(found[0]) for row in rows if (found := re.findall(r">\s*(-?\d+\.\d\d)\s*<", row))]
-    assert values == sorted(values, reverse=True)
-    (own,) = (row for row in rows if "61.25" in row)
-    assert 'href="/codecs/lyra_3.2k"' in own
-    assert "self-reported by someone" in own
-    assert "opus_6k" not in table
-    assert sum("published" in row for row in rows) == len(values) - 1 > 5
+    own, _ = page.split('<h2 id="averages">Published averages</h2>')
+    assert re.findall(r'href="/codecs/([^"]+)"', own) == ["opus_12k", "opus_6k", "few_clips", "small_model"]
+    assert "32 of 40 clips" in own
+
+
+def test_averages_of_submitted_codecs_stand_apart_from_the_published(app: FastAPI, database: Database) -> None:
+    """In the board's order, with who says so: few clips, or other models, stand behind those that most senders have."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "mp3_64k", 64.0)
+        for codec, value in {"opus_6k": 60.25, "opus_12k": 70.25, "lyra_3.2k": 50.25}.items():
+            _add_average(session, codec, value)
+        _add_average(session, "few_clips", 98.75, clips=CLIPS - 4)
+        _add_average(session, "small_model", 97.75, backend="faster-whisper:tiny")
+    with TestClient(app) as client:
+        page = client.get("/understanding").text
+    own, published = page.split('<h2 id="averages">Published averages</h2>')
+    rows = re.findall(
+        r'<tr>\s*<th scope="row"><a href="/codecs/([^"]+)">.*?<small>(.*?)</small>(.*?)</tr>', own, re.DOTALL
+    )
+    assert [codec for codec, _, _ in rows] == ["opus_12k", "opus_6k", "lyra_3.2k", "few_clips", "small_model"]
+    assert all(source == f"self-reported by of {codec}" for codec, source, _ in rows)
+    told = {codec: text for codec, _, text in rows}
+    for shown in ("98.75", "32 of 40 clips", "incomplete: not all clips of the datasets were run"):
+        assert shown in told["few_clips"], shown
+    assert (
+        "answered by faster-whisper:tiny (abababababab); ranked are those answered by faster-whisper:large"
+        in told["small_model"]
+    )
+    assert "warning" not in told["opus_12k"]
+    assert not re.search("self-reported|few_clips|opus", published)
+    assert "82.29" in published
+    assert "82.29" not in own

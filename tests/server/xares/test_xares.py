@@ -109,6 +109,31 @@ def test_another_encoder_of_the_same_name_is_marked(app: FastAPI, database: Data
         assert "own, cdcdcdcd" in client.get("/api/v1/xares/figures/heat", params=asked).text
 
 
+def test_an_encoder_that_looks_like_the_usual_one_is_marked(app: FastAPI, database: Database) -> None:
+    """Whatever its hash: a letter of another script, a dot behind a name or a mode; another model is one of its own."""
+    figure, datasets = "xares_knn_language_accuracy_pct", {"phone_prompts": ("speech",)}
+    other = "transformers-frames:facebook/hubert-base-ls960"
+    sent = {
+        "ann": (WHISPER, "references"), "bea": (WHISPER, "references"), "eve": (other, "references"),
+        "mal": (WHISPER.replace("en", "\u0435n"), "references"), "max": (f"{WHISPER}.", "references"),
+        "moe": (WHISPER, "references."),
+    }  # fmt: skip
+    with database.transaction(write=True) as session:
+        for owner, (backend, mode) in sent.items():
+            figures = [Probed(figure, 88.0, 91.0, "phone_prompts", backend)]
+            made = make_submission(session, f"{owner}_6k", datasets=datasets, applications=figures, owner=owner)
+            submission = session.get_one(Submission, made)
+            (part,) = submission.document["datasets"]
+            probes = [{**probe, "settings": {"mode": mode}} for probe in part["probes"]]
+            submission.document = {**submission.document, "datasets": [{**part, "probes": probes}]}
+    with TestClient(app) as client:
+        found = client.get("/api/v1/xares").json()["figures"]
+    own = {of["source"].split()[-1]: of["own"] for of in found}
+    assert {name for name in own if own[name]} == {"mal", "max", "moe"}
+    assert own["max"] == f"{WHISPER}."
+    assert own["moe"] == "mode references."
+
+
 def test_charts_hold_every_row_of_their_reader(board: TestClient) -> None:
     """Codecs at their bits, continuous frames right of them, controls as a line; an unknown figure names the others."""
     asked = {"reader": READER, "figure": LANGUAGE, "dataset": "phone_prompts"}

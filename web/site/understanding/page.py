@@ -1,4 +1,4 @@
-"""The page ``/understanding``: codecs by task, and the three averages as they were published."""
+"""The page ``/understanding``: codecs by task and average, and the three averages as they were published."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class UnderstandingView:
     """Names of the datasets with results of codecs, and how many codecs; the one of the page among them."""
     codecs: Sequence[Listened]
     columns: Sequence[UnderstandingColumn]
+    averages: TextTable | None
+    """UltraEval-Audio's average of submitted codecs; None without any."""
     published: Sequence[tuple[str, str, TextTable]]
     """Title, definition and table of each average."""
     source: Mapping[str, Any]
