@@ -97,6 +97,7 @@ _ROWS = (
         "faster-whisper-frames", ("frames",), f"{_ROOT}.embed.whisper_frames:WhisperFrames", "probes",
         "Whisper's encoder on CTranslate2, windows of 8 s; tiny.en comes from a package file",
         packages=("faster_whisper",), model="whisper-tiny.en", paper=_WHISPER,
+        variants=("tiny.en",),
     ),
     BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",

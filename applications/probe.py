@@ -170,6 +170,9 @@ class Probe:
     has its own, and they set no figures apart."""
     joint: bool = False
     """Whether a clip's numbers depend on which others are run: classes, clusters, or what was learnt from them."""
+    of_all: bool = False
+    """Whether they depend on how the others sound after the codec too: clusters, and the answers of all clips. Heads
+    that are trained on originals do not, nor what is counted in labels."""
     datasets: tuple[str, ...] = ()
     """Datasets on which it is part of its benchmark; empty for any with its labels. By its own key it runs on all."""
     definition: TaskDefinition | None = field(default=None, hash=False)

@@ -37,3 +37,5 @@ class Kind:
     """Version of the definition; a change of numbers changes it."""
     joint: bool = False
     """See :class:`~codec_superb.applications.probe.Probe`."""
+    of_all: bool = False
+    """The same."""

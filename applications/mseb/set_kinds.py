@@ -109,7 +109,7 @@ SET_KINDS: dict[str, Kind] = {
     "clustering": Kind(
         "clustering", f"{_SCORERS}.clustering:score", ("vectors",), (Field("label", 0, whole=True),),
         tuple(Field(f"{kind}_{seed}", 0, whole=True, names=True) for kind in ("cluster", "nearest") for seed in SEEDS),
-        _clustering_metrics, "v", limits="clustering", joint=True,
+        _clustering_metrics, "v", limits="clustering", joint=True, of_all=True,
     ),
     "reconstruction": Kind(
         "reconstruction", f"{_SCORERS}.reconstruction:score", ("frames",), (Field("frames", 0, whole=True),),

@@ -134,6 +134,7 @@ def _probe(key: str, task: Task) -> Probe:
         task=task.task,
         primary=f"{key}_{kind.primary}",
         joint=kind.joint,
+        of_all=kind.of_all,
     )
 
 

@@ -40,6 +40,7 @@ def probe_of(definition: TaskDefinition, origin: str = "") -> Probe:
         primary=metrics[0].key,
         limits=KINDS[row.kind].limits,
         joint=row.joint or row.of_corpus,
+        of_all=row.of_corpus,
         datasets=task.datasets,
         definition=definition,
         origin=origin,

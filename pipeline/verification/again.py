@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from codec_superb.base_codec.options import CodecOptions
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.errors import DatasetError
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.errors import MetricError
+from codec_superb.metrics.table import METRICS, metrics_for
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise
@@ -84,9 +85,16 @@ class Made:
 
 
 def run_again(
-    submission: Submission, drawn: Mapping[str, Collection[str]], how: Rerun, pool: Executor, progress: Progress
+    submission: Submission,
+    rows: Iterable[ClipRow],
+    drawn: Mapping[str, Collection[str]],
+    how: Rerun,
+    pool: Executor,
+    progress: Progress,
 ) -> Made:
     """Run the drawn clips of each dataset with the codec that the card names, and return their rows.
+
+    ``rows`` are the submitted ones: each of their metrics is computed again.
 
     Raises CannotRun with a sentence for a codec, weights, or a dataset that are not here or are others, and
     PipelineError for a run that went wrong.
@@ -101,10 +109,8 @@ def run_again(
             options=options_of(submission.codec, how), clips=clips, progress=progress, executor=pool,
         )  # fmt: skip
         runs = [run for run in (RunFolder(of.path) for of in outcomes) if run.info().condition == submission.condition]
-        keys = [key for key in submission.metrics if key in METRICS]
-        usual = set(keys) == {key for key, metric in METRICS.items() if metric.default}
-        score([run.path for run in runs], metrics=None if usual else keys, progress=progress, executor=pool)
-    except (CodecError, DatasetError) as error:
+        score([run.path for run in runs], metrics=_asked(submission, rows), progress=progress, executor=pool)
+    except (CodecError, DatasetError, MetricError) as error:
         raise CannotRun(str(error)) from error
     made = Made()
     made.left_out += [f"{key}: a metric of a plug-in" for key in submission.metrics if key not in METRICS]
@@ -119,6 +125,14 @@ def run_again(
         made.rows |= {(row.dataset, row.clip): row for row in run.rows()}
         made.stamps[info.dataset.name] = next(of for of in run.info().provenance if of.stage == "resynth")
     return made
+
+
+def _asked(submission: Submission, rows: Iterable[ClipRow]) -> list[str] | None:
+    """Return the metrics to compute on every clip; None for those of its category where the rows have no others."""
+    keys = [key for key in submission.metrics if key in METRICS]
+    usual = set(keys) == {key for key, metric in METRICS.items() if metric.default}
+    own = all(row.metrics.keys() & METRICS.keys() <= {*metrics_for(row.category)} for row in rows)
+    return None if usual and own else keys
 
 
 def _codec_of(submission: Submission, how: Rerun) -> str:

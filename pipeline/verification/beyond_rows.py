@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from statistics import median
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from codec_superb.pipeline.submission.samples import OPUS_RATE, coder_input, dec
 from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, KeptRow, PairRow
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
-from codec_superb.pipeline.verification.statement import Difference
+from codec_superb.pipeline.verification.statement import Difference, Tolerance
 
 Sound = NDArray[np.float32]
 Place = tuple[str, str, bool]
@@ -35,11 +35,14 @@ class ComparedPairs(NamedTuple):
     """What counts for the means, as of clips."""
 
 
-def compare_pairs(there: Iterable[KeptRow], here: Iterable[KeptRow], *, same: bool) -> ComparedPairs:
+def compare_pairs(
+    there: Iterable[KeptRow], here: Iterable[KeptRow], changed: Mapping[str, Collection[str]]
+) -> ComparedPairs:
     """Compare the pairs of probes of one dataset, submitted and found; frames are none.
 
-    ``same``: whether the sound of all clips is the submitted one to the last bit. Of a probe the same pairs must be
-    there. A score is compared as a number of a probe is, on the range of the scores that were found here; counts by
+    ``changed``: the clips of a probe whose sound is not the submitted one to the last bit. A trial depends on those of
+    its own clips alone; a rank among clips, and a count of tokens, on all of the probe. Of a probe the same pairs must
+    be there. A score is compared as a number of a probe is, on the range of the scores that were found here; counts by
     their names, since bits of a clip are thousands and the tokens that a disturbance leaves in a codebook are tens.
     """
     submitted, found = _by_probe(there), _by_probe(here)
@@ -51,17 +54,29 @@ def compare_pairs(there: Iterable[KeptRow], here: Iterable[KeptRow], *, same: bo
             common = len(one.keys() & other.keys())
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
-        counts = PROBES[probe].pairs == "counts"
+        kind = PROBES[probe].pairs
+        limits = SAME_SOUND["trial" if kind == "trials" else "probe"]
         # targets raised and the others lowered would leave the mean of all of them as it is
         groups: dict[str, list[Place]] = {}
         for place in sorted(other):
-            groups.setdefault(place[1] if counts else "targets" if place[2] else "others", []).append(place)
+            groups.setdefault(place[1] if kind == "counts" else "targets" if place[2] else "others", []).append(place)
         for side, (label, places) in product(("reference", "resynthesis", "enrol_clean"), groups.items()):
-            both = [(getattr(one[place], side), getattr(other[place], side)) for place in places]
-            # scores of originals do not depend on the codec's sound; what a count is a part of may
-            alike = same or (side == "reference" and not counts)
-            _compare_side(f"{probe}.pairs.{side}, {label}", both, differences, changes, same=alike, counts=counts)
+            name = f"{probe}.pairs.{side}, {label}"
+            for same in (True, False):
+                its = [place for place in places if _is_alike(place, side, kind, changed.get(probe, ())) == same]
+                both = [(getattr(one[place], side), getattr(other[place], side)) for place in its]
+                its_limits = limits if same else OTHER_SOUND["probe"]
+                _compare_side(name, both, differences, changes, its_limits, counts=kind == "counts", same=same)
     return ComparedPairs(tuple(differences), changes)
+
+
+def _is_alike(place: Place, side: str, kind: str, changed: Collection[str]) -> bool:
+    """Whether what a score depends on is the submitted sound to the last bit; originals always are."""
+    if side == "reference" and kind != "counts":  # what a count is a part of depends on the codec too
+        return True
+    if kind in ("ranks", "counts"):
+        return not changed
+    return place[1] not in changed and (side == "enrol_clean" or place[0] not in changed)
 
 
 def _compare_side(
@@ -69,9 +84,10 @@ def _compare_side(
     both: Sequence[tuple[float | None, float | None]],
     differences: list[Difference],
     changes: list[Mapping[str, Change]],
+    limits: Tolerance,
     *,
-    same: bool,
     counts: bool,
+    same: bool,
 ) -> None:
     numbers = [(one, other) for one, other in both if one is not None and other is not None]
     if len(numbers) < sum(pair != (None, None) for pair in both):
@@ -81,7 +97,6 @@ def _compare_side(
     scores = [other for _, other in numbers]
     lowest = min(0.0, *scores) if counts else min(scores)
     scale = max(max(scores) - lowest, 1.0)  # a few scores that are nearly alike have no range
-    limits = (SAME_SOUND if same else OTHER_SOUND)["probe"]
     if counts and same:  # a count of each clip, as other whole numbers of a probe
         one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]) / (max(map(abs, pair)) + 1))
         allowed = limits.clip * (max(abs(one), abs(other)) + 1)

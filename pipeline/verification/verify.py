@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.provenance import stamp
@@ -94,7 +95,7 @@ def verify(
     if asked.clips is None:
         drawn |= _whole(opened, seed_of(digest, asked.nonce))
     ran = {name: tuple(sorted({*clips, *_sampled(opened, name)})) for name, clips in drawn.items()}
-    made = run_again(opened.submission, ran, how, pool, progress or SilentProgress())
+    made = run_again(opened.submission, _chosen(opened.rows, drawn), ran, how, pool, progress or SilentProgress())
     return _statement(opened, digest, asked.nonce, drawn, made)
 
 
@@ -165,12 +166,13 @@ def _statement(
     if failures and not differs:  # what differs elsewhere counts, whatever failed
         raise failures[0]
     probes = sorted(set().union(*made.probes.values()))
+    metrics = sorted(_metrics(_chosen(opened.rows, drawn), made))
     return Statement(
         file_sha256=digest, rows_sha256=submission.clips_sha256, codec=submission.codec.name,
         beside_sha256=beside_rows(submission.model_dump(mode="json")),
         condition=submission.condition, nonce=nonce, seed=seed_of(digest, nonce), datasets=datasets, clips=clips,
         tolerances={**OTHER_SOUND, **{f"{name}, same sound": of for name, of in SAME_SOUND.items()}},
-        compared=("bits", "tokens", "resynthesis_sha256", *sorted(_metrics(opened.rows, clips)), *probes),
+        compared=("bits", "tokens", "resynthesis_sha256", *metrics, *probes),
         left_out=(_TIMES, *made.left_out, *(str(failure)[:1000].replace("\0", "\ufffd") for failure in failures[:20])),
         machine=_machine(next(iter(made.stamps.values()))), made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict="differs" if differs else "agrees",
@@ -257,7 +259,9 @@ def _dataset(
     name, run, probes = dataset.name, made.folders[dataset.name], made.probes[dataset.name]
     there = [pair for pair in opened.pairs if pair.dataset == name and pair.probe in probes]
     here = [pair for pair in run.pairs() if pair.probe in probes]
-    pairs = compare_pairs(there, here, same=all(of.verdict.same_sound for of in compared))
+    other = _chosen(opened.rows, {name: [of.verdict.clip for of in compared if not of.verdict.same_sound]})
+    changed = {key: {row.clip for row in other if _takes(row, key)} for key in probes}
+    pairs = compare_pairs(there, here, changed)
     samples = [sample for sample in opened.submission.samples if sample.dataset == name]
     differences = (
         *_drifts(compared, _of(opened.rows, name), pairs.changes), *pairs.differences,
@@ -291,9 +295,21 @@ def _of(rows: Iterable[ClipRow], dataset: str) -> dict[str, ClipRow]:
     return {row.clip: row for row in rows if row.dataset == dataset}
 
 
-def _metrics(rows: Sequence[ClipRow], clips: Sequence[ClipVerdict]) -> set[str]:
-    drawn = {(clip.dataset, clip.clip) for clip in clips}
-    return {key for row in rows if (row.dataset, row.clip) in drawn for key in row.metrics}
+def _takes(row: ClipRow, probe: str) -> bool:
+    """Whether a clip takes part in a probe."""
+    return probe in row.probes and row.probes[probe].status == "ok"
+
+
+def _chosen(rows: Iterable[ClipRow], drawn: Mapping[str, Collection[str]]) -> list[ClipRow]:
+    chosen = {(name, clip) for name, clips in drawn.items() for clip in clips}
+    return [row for row in rows if (row.dataset, row.clip) in chosen]
+
+
+def _metrics(rows: Sequence[ClipRow], made: Made) -> set[str]:
+    """Return the metrics that are here wherever the file has them."""
+    stated = {key for row in rows for key in row.metrics.keys() & METRICS.keys()}
+    here = {place: row.metrics.keys() for place, row in made.rows.items()}
+    return stated - {key for row in rows for key in row.metrics.keys() - here.get((row.dataset, row.clip), set())}
 
 
 def _machine(resynth: Provenance) -> Machine:

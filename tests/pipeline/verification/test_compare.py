@@ -183,6 +183,34 @@ def test_names_and_ranks_are_no_sizes() -> None:
     assert {of.quantity for of in far.differences} >= {f"{key}.resynthesis.predicted"}  # as far off as any other class
 
 
+@pytest.mark.parametrize(("key", "found"), [("mseb_classification_speaker", True), ("und_xares_mecat", False)])
+def test_a_foreign_clip_loosens_no_head(key: str, found: bool) -> None:
+    """A head learns from originals: what it answers of a clip is of its own sound. DATE takes all answers."""
+    sided = {field.name: field.minimum for field in PROBES[key].sided}
+    shared = {field.name: 1.0 for field in PROBES[key].shared}
+    better = sided | {"rank": 2.0} if found else sided | {"value": 100.0}
+    there, here = (
+        row("a", resynthesis_sha256=ONE, probes={key: ProbeValue(
+            status="ok", shared=shared, reference=sided, resynthesis=side)})
+        for side in (better, sided)
+    )  # fmt: skip
+    verdict = compare_clip(there, here, exact=False, probes=[key], alike=False).verdict
+    assert (verdict.verdict == "differs") == found
+    assert compare_clip(there, here, exact=False, probes=[key]).verdict.verdict == "differs"
+
+
+def test_a_metric_that_is_not_computed_here_says_nothing(clips: Sequence[ClipRow]) -> None:
+    """Never agreed to in silence, whatever the file has: a value, or that it is undefined."""
+    there = clips[0]
+    here = there.model_copy(update={"metrics": {k: v for k, v in there.metrics.items() if k != "pesq"}})
+    for pesq in (ok(3.0), MetricValue(status="undefined", reason="no utterance")):
+        stated = there.model_copy(update={"metrics": there.metrics | {"pesq": pesq}})
+        with pytest.raises(FailedHere, match="pesq is in the file and was not computed here"):
+            compare_clip(stated, here, exact=False)
+    plugged = there.model_copy(update={"metrics": there.metrics | {"mine": ok(1.0)}})
+    assert quantities(plugged, there) == []
+
+
 def test_more_differences_than_are_listed() -> None:
     """A clip that differs in more numbers than a verdict names differs, with as many as it names."""
 

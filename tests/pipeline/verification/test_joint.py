@@ -26,6 +26,15 @@ def test_what_is_learnt_or_counted_over_clips_is_joint() -> None:
     assert not joint & {"asr", "sim", "dnsmos", "mseb_retrieval_passage", "und_caption_rouge_l", "und_gender"}
 
 
+def test_what_depends_on_the_others_resyntheses() -> None:
+    """Clusters, and DATE, which takes all answers together; heads learn from originals, CIDEr counts in labels."""
+    of_all = {key for key, of in PROBES.items() if of.of_all}
+    assert of_all == {key for key in PROBES if key.startswith("mseb_clustering_")} | {
+        "und_xares_mecat", "und_xares_mecat_minilm",
+    }  # fmt: skip
+    assert all(PROBES[key].joint for key in of_all)
+
+
 @pytest.mark.parametrize(
     ("clips", "probe", "whole"), [(WHOLE, "er", True), (WHOLE + 1, "er", False), (60, "sim", False)]
 )

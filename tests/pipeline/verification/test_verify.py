@@ -15,8 +15,10 @@ from support.pipeline.submissions import reseal
 from support.pipeline.verified import CODEC, Change, forged, packed, raised, speech_run
 
 from codec_superb.applications.catalogue import open_backend
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Isolation, SystemNeed, Weights
+from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -239,9 +241,14 @@ def test_a_file_names_no_code_to_run() -> None:
     for named in (  # as results name usual models
         "pocketsphinx:en-us", "visqol:exponential", "visqol:lattice", "ast:ast-finetuned-audioset-10-10-0.4593",
         "utmos:utmos22_strong", "speechbrain:ecapa-voxceleb", "wavlm-sv:wavlm-base-plus-sv",
+        "faster-whisper-frames:tiny.en",
     ):  # fmt: skip
         assert is_plain_backend(named), named
     assert is_plain_backend(open_backend("pocketsphinx").prepare().name)
+    for usual in {part for of in PROBES.values() if not of.origin for part in of.backend.split("+")}:
+        with suppress(ApplicationError, DatasetError):  # its model, or what it learns from, is not here
+            assert is_plain_backend(open_backend(usual).prepare().name), usual
+    assert _spec_of("faster-whisper-frames:tiny.en") == "faster-whisper-frames"
     # a variant of UTMOS is a path: the usual model runs by the name of the backend alone
     assert _spec_of("utmos:utmos22_strong+minilm") == "utmos+minilm"
     assert _spec_of("visqol:lattice") == "visqol:lattice"
@@ -297,15 +304,31 @@ class TestPairs:
     def test_forged_trials_differ(self) -> None:
         """On the same sound a single one, on other sound the means of targets and of others; honest ones agree."""
         honest = self.trials()
-        assert compare_pairs(honest, honest, same=True).differences == ()
-        assert drifts(compare_pairs(honest, honest, same=True).changes) == ()
-        (one,) = compare_pairs([honest[0].model_copy(update={"resynthesis": 0.9}), *honest[1:]], honest, same=True)[0]
+        assert compare_pairs(honest, honest, {}).differences == ()
+        assert drifts(compare_pairs(honest, honest, {}).changes) == ()
+        (one,) = compare_pairs([honest[0].model_copy(update={"resynthesis": 0.9}), *honest[1:]], honest, {})[0]
         assert one.quantity == "asv.pairs.resynthesis, targets"
-        found = compare_pairs(self.trials(by=0.1), honest, same=False)
+        found = compare_pairs(self.trials(by=0.1), honest, {"asv": {of.right for of in honest}})
         assert found.differences == ()
         assert [of.quantity for of in drifts(found.changes)] == [
             "asv.pairs.resynthesis, others", "asv.pairs.resynthesis, targets",
         ]  # fmt: skip
+
+    def test_a_foreign_clip_loosens_its_own_trials(self) -> None:
+        """A cosine of two clips that sound the same moves by a hundredth at most, whatever others do."""
+        honest = self.trials()
+        for changed in ({}, {"asv": {"a7"}}):
+            assert compare_pairs(self.trials(by=0.001), honest, changed).differences == ()
+            assert drifts(compare_pairs(self.trials(by=0.001), honest, changed).changes) == ()
+            few = compare_pairs([*self.trials(by=0.011)[:2], *honest[2:]], honest, changed).differences
+            assert [of.quantity for of in few] == ["asv.pairs.resynthesis, targets", "asv.pairs.resynthesis, others"]
+            assert drifts(compare_pairs(self.trials(by=0.004), honest, changed).changes) != ()
+        mine = [*honest[:7], honest[7].model_copy(update={"resynthesis": 0.6}), *honest[8:]]
+        assert compare_pairs(mine, honest, {"asv": {"a7"}}).differences == ()
+        # a clip that is the test alone, beside the original of the other
+        for changed, found in (({"a7"}, 1), ({"b7"}, 0)):
+            clean = [*honest[:7], honest[7].model_copy(update={"enrol_clean": 0.64}), *honest[8:]]
+            assert len(compare_pairs(clean, honest, {"asv": changed}).differences) == found
 
     @pytest.mark.parametrize("same", [True, False])
     def test_forged_counts_differ(self, same: bool) -> None:
@@ -319,11 +342,12 @@ class TestPairs:
             ]
 
         honest = counts(kept=120.0)
-        assert compare_pairs(honest, honest, same=same).differences == ()
+        changed = {} if same else {"tokens_rate": {"c0"}}  # the model of one clip learns from the others
+        assert compare_pairs(honest, honest, changed).differences == ()
         for raised_by, name in ((counts(kept=200.0), names[1]), (counts(kept=120.0, bits=4000.0), names[0])):
-            (one,) = compare_pairs(raised_by, honest, same=same).differences
+            (one,) = compare_pairs(raised_by, honest, changed).differences
             assert one.quantity == f"tokens_rate.pairs.resynthesis, {name}"
-        little = compare_pairs(counts(kept=130.0), honest, same=same)
+        little = compare_pairs(counts(kept=130.0), honest, changed)
         assert [of.quantity for of in (*little.differences, *drifts(little.changes))] == [
             f"tokens_rate.pairs.resynthesis, {names[1]}"
         ]
@@ -332,5 +356,5 @@ class TestPairs:
         """Trials that were left out, or that nobody made here, are told by their number."""
         honest = self.trials()
         for there, here in ((honest[1:], honest), ([], honest), (honest, [])):
-            (one,) = compare_pairs(there, here, same=True).differences
+            (one,) = compare_pairs(there, here, {}).differences
             assert (one.quantity, one.submitted) == ("asv.pairs", len(there))

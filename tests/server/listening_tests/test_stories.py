@@ -74,6 +74,7 @@ def test_mushra_finds_the_order_and_leaves_clickers_out(client: TestClient, data
     assert any("hidden reference below 90" in left["reason"] for left in results["left_out"])
     page = client.get(f"/listening/{test}/results").text
     assert "4 listeners of 7 that began" in page
+    assert " could answer within a day; " in page  # more may begin
     assert 'href="/codecs/' not in page  # none of them is on the board
     check_csv(client, database, test)
 
