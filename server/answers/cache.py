@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
@@ -22,9 +21,9 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from codec_superb.server.answers.turns import turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.http.answer_turns import turn
 from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
@@ -106,22 +105,17 @@ class AnswerCache:
             if revision == self._newest and answer.size <= self._kept.maxsize:
                 self._kept[key] = answer
 
-    async def get(
-        self, key: _Key, make: Callable[[], UnsentAnswer], turn: AbstractAsyncContextManager[None] | None = None
-    ) -> EncodedAnswer:
-        """Return a kept answer, or make it: in the caller's turn in a thread, once for all waiters, or here and now."""
+    def is_being_made(self, key: _Key) -> bool:
+        """Whether somebody waits for the answer already."""
+        return key in self._pending
+
+    async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
+        """Return a kept answer, or make it: a quick one in the event loop, others in a thread, once for all waiters."""
         found = self.find(key)
         if found is not None:
             return found
-        if turn is None:
+        if quick:
             return self._make(key, make)
-        # what is being made needs no turn: whoever has one may have many others in front
-        if key in self._pending:
-            return await self._shared(key, make)
-        async with turn:
-            return self.find(key) or await self._shared(key, make)
-
-    async def _shared(self, key: _Key, make: Callable[[], UnsentAnswer]) -> EncodedAnswer:
         pending = self._pending.get(key)
         if pending is None:
             pending = self._pending[key] = asyncio.ensure_future(run_in_threadpool(self._make, key, make))
@@ -165,14 +159,21 @@ async def cached(
     cache = answers_of(request)
     # of one length: what LIMIT counts are answers, and an address may have 64 kB
     digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-    full_key = (request.scope["path"], digest, snapshot.revision)
-    answer = cache.find(full_key)
+    place = (request.scope["path"], digest)
+    answer = cache.find((*place, snapshot.revision))
     meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:
         if counted:
             # in a thread: counts of several processes are in the database
             await run_in_threadpool(check_limit, request, Identity(None, ANONYMOUS), "computations")
-        answer = await cache.get(full_key, lambda: make(snapshot), None if quick else turn(request))
+        # what is being made needs no turn: whoever has one may have many others in front
+        if quick or cache.is_being_made((*place, snapshot.revision)):
+            answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=quick)
+        else:
+            async with turn(request):
+                # of an older revision nothing is kept: all who wait would make it again, one behind the other
+                newest = board_of(request).current
+                answer = await cache.get((*place, newest.revision), lambda: make(newest))
     return respond(request, answer, max_age)
 
 

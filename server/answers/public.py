@@ -9,9 +9,9 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
-from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.site.page import PageContext

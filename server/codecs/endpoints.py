@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
-from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
@@ -23,6 +22,7 @@ from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import newest_results_or_not_found
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import database_of
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.listening_tests.summary import codec_lines
 from codec_superb.server.people.page_context import page_context_of, public_page_context

@@ -9,12 +9,12 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
 from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached, figure_answer
-from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.server.http.answer_turns import InTurn, made_in_turn
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.http.single_flight import comparison_cache
 from codec_superb.server.people.access import ANONYMOUS, Identity
@@ -122,7 +122,12 @@ DatasetName = Annotated[str, Query(description="Name of the dataset", max_length
 
 @router.get("/api/v1/compare/clip", tags=["compare"])
 def clip_rows(
-    session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId, _counted: CountedComputation
+    _counted: CountedComputation,
+    _turn: InTurn,
+    session: ReadTransaction,
+    codec: Codecs,
+    dataset: DatasetName,
+    clip: ClipId,
 ) -> ComparedClip:
     """Answer with the rows of one clip, a column for each codec."""
     return compared_clip(session, service.find_submissions(session, service.cleaned_names(codec)), dataset, clip)
@@ -131,11 +136,12 @@ def clip_rows(
 @router.get("/compare/clip", include_in_schema=False)
 def clip_page(
     request: Request,
+    _counted: CountedComputation,
+    _turn: InTurn,
     session: ReadTransaction,
     codec: Codecs,
     dataset: DatasetName,
     clip: ClipId,
-    _counted: CountedComputation,
 ) -> HTMLResponse:
     """Show the rows of one clip."""
     names = service.cleaned_names(codec)

@@ -68,6 +68,11 @@ class FairTurns:
         self._patience, self._longest, self._busy = patience, longest, busy
         self._of: dict[str, anyio.Semaphore] = {}
 
+    @property
+    def here(self) -> int:
+        """Number of turns that are held or waited for."""
+        return self._here
+
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""

@@ -12,8 +12,8 @@ from fastapi.responses import Response
 from pydantic import TypeAdapter
 
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
-from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.database.session import ReadTransaction, database_of
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.results import analyse
 from codec_superb.server.people.access import Caller

@@ -10,12 +10,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
-from codec_superb.server.answers.turns import made_in_turn
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.listening import ListeningTest
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction, database_of
 from codec_superb.server.errors import Conflict, NotFound, TooManyRequests
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.http.file_answers import sound_in_parts
 from codec_superb.server.listening_tests import repository, service, summary
 from codec_superb.server.listening_tests.plan import trials_of

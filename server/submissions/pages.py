@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.http.answer_turns import InTurn
 from codec_superb.server.moderation.service import REASON_LIMIT
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.people.page_context import page_context_of
@@ -22,7 +23,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)
 def submission_page(
-    request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation
+    request: Request, _counted: CountedComputation, _turn: InTurn, session: ReadTransaction, identity: Identity
 ) -> HTMLResponse:
     """Show one submission: facts, results, clip rows, provenance, history."""
     found = service.find(session, identity)
@@ -45,7 +46,12 @@ def submission_page(
 
 @router.get("/submissions/{old}/diff/{new}", response_class=HTMLResponse)
 def diff_page(
-    request: Request, session: ReadTransaction, old: Identity, new: Identity, _counted: CountedComputation
+    request: Request,
+    _counted: CountedComputation,
+    _turn: InTurn,
+    session: ReadTransaction,
+    old: Identity,
+    new: Identity,
 ) -> HTMLResponse:
     """Show what changed between two versions."""
     found = service.diff(session, old, new)

@@ -7,7 +7,6 @@ import gzip
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 from starlette.testclient import TestClient
 from support.coroutines import run
@@ -71,7 +70,7 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
         return UnsentAnswer("x", HTML)
 
     async def ask(cache: AnswerCache, key: str) -> list[EncodedAnswer | BaseException]:
-        waiting = [asyncio.ensure_future(cache.get(("/", key, 1), make, nullcontext())) for _ in range(10)]
+        waiting = [asyncio.ensure_future(cache.get(("/", key, 1), make)) for _ in range(10)]
         await asyncio.sleep(0.05)
         go.set()
         return await asyncio.gather(*waiting, return_exceptions=True)
@@ -82,7 +81,7 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
     assert all(isinstance(entry, EncodedAnswer) for entry in got)
     assert {type(entry) for entry in run(ask, cache, "b")} == {ValueError}
     assert len(calls) == 2
-    assert run(cache.get, ("/", "b", 1), make, nullcontext()).body == b"x"
+    assert run(cache.get, ("/", "b", 1), make).body == b"x"
 
 
 def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
@@ -95,8 +94,8 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
 
     async def ask() -> bytes:
         cache = AnswerCache()
-        first = asyncio.ensure_future(cache.get(("/", "", 1), make, nullcontext()))
-        second = asyncio.ensure_future(cache.get(("/", "", 1), make, nullcontext()))
+        first = asyncio.ensure_future(cache.get(("/", "", 1), make))
+        second = asyncio.ensure_future(cache.get(("/", "", 1), make))
         await asyncio.sleep(0.05)
         first.cancel()
         go.set()
@@ -124,8 +123,8 @@ def test_a_quick_answer_is_made_at_once() -> None:
         return UnsentAnswer("x", HTML)
 
     async def ask(cache: AnswerCache) -> EncodedAnswer:
-        await cache.get(("/", "", 1), make)
-        return await cache.get(("/", "", 1), make, nullcontext())
+        await cache.get(("/", "", 1), make, quick=True)
+        return await cache.get(("/", "", 1), make)
 
     with ThreadPoolExecutor(1) as other:  # in this thread a browser's loop may be running
         asking = other.submit(threading.current_thread).result()

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 import anyio.to_thread
 import pytest
 from fastapi import FastAPI, Request
 from starlette.testclient import TestClient
 from support.coroutines import run
-from support.timing import PATIENCE_S
+from support.server.board import make_submission
+from support.timing import PATIENCE_S, wait_for
 
-from codec_superb.server.answers.turns import AT_ONCE, made_in_turn
+from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
+from codec_superb.server.http.answer_turns import AT_ONCE, made_in_turn
 from codec_superb.server.http.turns import FairTurns
 from codec_superb.server.people.rate_counters import address_of, network_of
 
@@ -69,9 +73,15 @@ def test_one_network_leaves_a_turn_and_all_other_threads() -> None:
     assert run(ask) == (AT_ONCE - 1, "other", ["many"] * MANY)
 
 
-@pytest.mark.parametrize(
-    "address", ["/compare?codec=a&codec=b", "/api/v1/compare?codec=a&codec=b", "/compare", "/tokens", "/codecs/a"]
-)
+CLIP = "compare/clip?codec=a&codec=b&dataset=mini&clip=c"
+MADE = (
+    "/compare?codec=a&codec=b", "/api/v1/compare?codec=a&codec=b", "/compare", f"/{CLIP}", f"/api/v1/{CLIP}", "/tokens",
+    "/codecs/a", "/submissions/abcdefghjk", "/api/v1/submissions/abcdefghjk",
+    "/submissions/abcdefghjk/diff/abcdefghjm",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", MADE)
 def test_what_has_to_be_made_waits_for_a_turn(client: TestClient, address: str) -> None:
     """Comparisons and pages alike; the leaderboard is made at once."""
     app = client.app
@@ -79,3 +89,22 @@ def test_what_has_to_be_made_waits_for_a_turn(client: TestClient, address: str) 
     app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
     assert client.get(address).status_code == 503
     assert client.get("/").status_code == 200
+
+
+def test_who_waits_gets_the_newest_revision(client: TestClient, database: Database) -> None:
+    """Answers of older ones are not kept: all who wait would make theirs again."""
+    app, portal = client.app, client.portal
+    assert isinstance(app, FastAPI)
+    assert portal is not None
+    turns = app.state.answer_turns = FairTurns(1, senders=9, patience=PATIENCE_S, busy=lambda: Unavailable("no turn"))
+    held = turns.turn("somebody else")
+    portal.call(held.__aenter__)
+    with ThreadPoolExecutor(1) as visitor:
+        page = visitor.submit(client.get, "/tokens")
+        wait_for(lambda: turns.here == 2, "nobody waits")
+        with database.transaction(write=True) as session:
+            make_submission(session, "opus_12k")
+        newest = app.state.board.refresh().revision
+        portal.call(held.__aexit__, None, None, None)
+        assert page.result().status_code == 200
+    assert app.state.answers.find(("/tokens", sha256(b"None").hexdigest(), newest))

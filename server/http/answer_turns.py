@@ -6,11 +6,11 @@ Python computes one thing at a time, however many threads there are. Comparisons
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import ParamSpec, TypeVar
+from typing import Annotated, ParamSpec, TypeVar
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 
 from codec_superb.server.errors import Unavailable
@@ -40,6 +40,15 @@ async def made_in_turn(request: Request, make: Callable[_P, _T], *args: _P.args,
     """Make something for one caller alone in a thread, in turn."""
     async with turn(request):
         return await run_in_threadpool(make, *args, **kwargs)
+
+
+async def _while_made(request: Request) -> AsyncIterator[None]:
+    async with turn(request):
+        yield
+
+
+InTurn = Annotated[None, Depends(_while_made, scope="function")]
+"""Dependency of an endpoint that computes on every request, before that of its session: who waits has none."""
 
 
 def _busy() -> Unavailable:
