@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
-from codec_superb.applications.table import PROBES
+from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
 from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.text import count, shortened
 
@@ -115,17 +115,28 @@ def application_rows(
 
 
 def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> ProbeModel:
-    """Describe the model of a figure, or all models of one over several probes or datasets."""
-    if found.dataset:
-        behind = [probe for probe in probes.get(found.dataset, ()) if probe.probe == found.probe]
-    else:
-        behind = [probe for dataset in sorted(probes) for probe in probes[dataset]]
+    """Describe the model of a figure, or all models of one over several probes or datasets, with how each was asked."""
+    behind = _behind(found, probes)
     models = list(dict.fromkeys(map(_one_model, behind)))
     if len(models) == 1:
         own = {_one_model(probe).of_codec for probe in behind}
         return models[0] if len(own) == 1 else replace(models[0], of_codec=())
     names = dict.fromkeys(model.name for model in models)
-    return ProbeModel(", ".join(names), random=any(model.random for model in models))
+    asked = {(f"{probe.probe} {name}", value) for probe in behind for name, value in _conditions(_one_model(probe))}
+    return ProbeModel(
+        ", ".join(names), random=any(model.random for model in models), settings=tuple(sorted(asked)),
+        remote=any(model.remote for model in models),
+    )  # fmt: skip
+
+
+def _behind(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> list[ProbeInfo]:
+    """Return how the probes were run that take part in a figure."""
+    average = AVERAGES.get(found.figure)
+    if average is None:
+        there = [found.dataset] if found.dataset else sorted(probes)
+        return [probe for name in there for probe in probes.get(name, ()) if probe.probe == found.probe]
+    parts = {(name or found.dataset, probe_of_metric(key).key) for name, key in average.parts}
+    return [probe for name in sorted(probes) for probe in probes[name] if (name, probe.probe) in parts]
 
 
 def _one_model(probe: ProbeInfo) -> ProbeModel:

@@ -48,8 +48,9 @@ _DIFFERS = 0.15
 
 def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     """Return all rows, submitted and imported."""
-    measured = _on_usual_states(_measured(snapshot))
-    codecs = {entry.codec: result for entry, _, result in measured}
+    everything = _measured(snapshot)
+    measured = _on_usual_states(everything)
+    codecs = {entry.codec: result for entry, _, result in everything}
     found = [
         row
         for entry, dataset, result in measured
