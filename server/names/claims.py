@@ -291,7 +291,12 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     for what, texts in parts.items():
         for told in said_of_the_board(what, texts):
             yield "name", told
-    standing = None if submission.custom or submission.status in PUBLIC else _standing(session, submission)
+    if submission.custom or submission.status in PUBLIC:
+        return
+    # what stands has others wait, which few clips of one account must not do
+    if submission.condition and 2 * submission.failed > submission.clips:
+        yield "name", f"{submission.failed} of {submission.clips} clips failed, under a name of the catalogue"
+    standing = _standing(session, submission)
     if standing is None or standing.status == "verified" or standing.account_id == submission.account_id:
         return
     if not _gives_way(standing, submission):
