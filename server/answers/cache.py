@@ -8,6 +8,7 @@ at once where that is quicker.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -54,10 +55,10 @@ def figure_answer(figure: Figure) -> UnsentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """An answer ready to be sent, plain and compressed."""
+    """An answer ready to be sent. One that is worth compressing is kept compressed alone: an eighth of the bytes."""
 
-    body: bytes
-    compressed: bytes | None
+    kept: bytes
+    compressed: bool
     media_type: str
     etag: str
     """Strong entity tag of the uncompressed form, quoted; the compressed form differs in bytes and has its own tag."""
@@ -65,10 +66,15 @@ class EncodedAnswer:
     headers: Mapping[str, str]
 
     @property
+    def body(self) -> bytes:
+        """The uncompressed form: made for few, since browsers and programs read gzip; 0.3 ms for a page of 100 kB."""
+        return gzip.decompress(self.kept) if self.compressed else self.kept
+
+    @property
     def size(self) -> int:
-        """Size in bytes of both forms."""
+        """Size in bytes."""
         # 500 bytes for the headers and Python's objects around them
-        return len(self.body) + len(self.compressed or b"") + 500
+        return len(self.kept) + 500
 
 
 class AnswerCache:
@@ -133,8 +139,9 @@ def encode_answer(made: UnsentAnswer) -> EncodedAnswer:
     """Compress an answer and give it its entity tags."""
     body = made.body.encode() if isinstance(made.body, str) else made.body
     digest = sha256(body).hexdigest()[:24]
-    # RFC 9110, 8.8.3: representations that differ in coding have different strong tags
-    return EncodedAnswer(body, compress(body), made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
+    compressed = compress(body)
+    tags = f'"{digest}"', f'"{digest}-gzip"'  # RFC 9110, 8.8.3: what differs in coding has different strong tags
+    return EncodedAnswer(compressed or body, compressed is not None, made.media_type, *tags, dict(made.headers))
 
 
 async def cached(
@@ -188,17 +195,18 @@ def answers_of(request: Request) -> AnswerCache:
 
 def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Response:
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
-    body, etag = answer.body, answer.etag
+    packed = answer.compressed and accepts_gzip(request.headers)
+    etag = answer.compressed_etag if packed else answer.etag
     # no-cache means: ask again each time, which costs a 304
     headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}
-    if answer.compressed is not None and accepts_gzip(request.headers):
-        body, etag = answer.compressed, answer.compressed_etag
+    if packed:
         headers["Content-Encoding"] = "gzip"
     headers["ETag"] = etag
     if _matches(request.headers.get("if-none-match"), etag):
         # RFC 9110, 15.4.5: a 304 carries only the metadata by which caches update what they have
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
+    body = answer.kept if packed else answer.body
     return Response(body, media_type=answer.media_type, headers=headers | dict(answer.headers))
 
 

@@ -105,12 +105,13 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
 
 
 def test_compression_is_for_what_it_shrinks() -> None:
-    """Small and incompressible answers stay as they are; the others unpack to the same bytes."""
-    assert encode_answer(UnsentAnswer("short", HTML)).compressed is None
-    assert answer(1_000).compressed is None
+    """Small and incompressible answers stay as they are; the others are kept small and unpack to the same bytes."""
+    assert not encode_answer(UnsentAnswer("short", HTML)).compressed
+    assert not answer(1_000).compressed
     packed = encode_answer(UnsentAnswer("text " * 1_000, HTML))
-    assert packed.compressed is not None
-    assert gzip.decompress(packed.compressed) == packed.body
+    assert packed.compressed
+    assert packed.size < 1_000
+    assert gzip.decompress(packed.kept) == packed.body == b"text " * 1_000
     assert packed.etag == encode_answer(UnsentAnswer("text " * 1_000, HTML)).etag
 
 
