@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from limits.storage import MemoryStorage
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 from support.logged import Logged
 from support.server.people import ON_SQLITE, bearer, make_token
+from support.timing import PATIENCE_S
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation
-from codec_superb.server.people.rate_counters import CLIENTS_OF_A_SITE
+from codec_superb.server.people.rate_counters import CLIENTS_OF_A_SITE, make_limiter
 from codec_superb.server.settings import Settings
 
 LIMIT = 3
@@ -171,3 +175,26 @@ def test_a_proxy_that_is_no_address(text: str) -> None:
     """A name or a mistyped network is refused at the start: it would trust nobody, or everybody."""
     with pytest.raises(ValidationError, match="expected an address or a network"):
         Settings(trusted_proxies=(text,))
+
+
+def test_two_that_count_at_once_start_no_timer_twice() -> None:
+    """The package's timer of expiry, which has ended: one thread is stopped where it puts a new one in its place."""
+    storage = make_limiter(Settings(database="sqlite:///unused", secret_key="x" * 40)).storage
+    assert isinstance(storage, MemoryStorage)
+    putting, counted = threading.Event(), threading.Event()
+
+    class Ended:
+        def is_alive(self) -> bool:
+            return False
+
+        def __del__(self) -> None:
+            putting.set()
+            counted.wait(0.3)  # for the other thread, which a lock keeps out
+
+    storage.timer = Ended()  # type: ignore[assignment]  # the one that has ended
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(storage.acquire_entry, "a", 9, 60)
+        assert putting.wait(PATIENCE_S)
+        second = threads.submit(storage.acquire_entry, "b", 9, 60)
+        second.add_done_callback(lambda _: counted.set())
+        assert (first.result(), second.result()) == (True, True)
