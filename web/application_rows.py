@@ -131,12 +131,19 @@ def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]
 
 def _behind(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> list[ProbeInfo]:
     """Return how the probes were run that take part in a figure."""
+    parts = parts_of(found, probes)
+    return [probe for name in sorted(probes) for probe in probes[name] if (name, probe.probe) in parts]
+
+
+def parts_of(found: ApplicationAggregate, datasets: Iterable[str]) -> set[tuple[str, str]]:
+    """Return datasets and probes that take part in a figure: its own, of one over all datasets those of ``datasets``.
+
+    Of an average those of its parts, which may be of other datasets.
+    """
     average = AVERAGES.get(found.figure)
     if average is None:
-        there = [found.dataset] if found.dataset else sorted(probes)
-        return [probe for name in there for probe in probes.get(name, ()) if probe.probe == found.probe]
-    parts = {(name or found.dataset, probe_of_metric(key).key) for name, key in average.parts}
-    return [probe for name in sorted(probes) for probe in probes[name] if (name, probe.probe) in parts]
+        return {(name, found.probe) for name in ([found.dataset] if found.dataset else datasets)}
+    return {(name or found.dataset, probe_of_metric(key).key) for name, key in average.parts}
 
 
 def _one_model(probe: ProbeInfo) -> ProbeModel:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.run_again import not_run_again
-from codec_superb.web.application_rows import application_rows
+from codec_superb.web.application_rows import application_rows, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, own_word_label
 
@@ -38,14 +38,16 @@ def stored_applications(
 def with_own_words(
     rows: Sequence[ApplicationRow], not_again: Collection[tuple[str, str]], submitter: str
 ) -> list[ApplicationRow]:
-    """Mark the figures of a verified submission that nobody ran again; one over several datasets is of them all.
+    """Mark the figures of a verified submission that nobody ran again, averages of such too.
+
+    One over several datasets is of them all.
 
     ``not_again`` is what :func:`~codec_superb.server.database.run_again.not_run_again` says of the submission.
     """
     said = own_word_label(submitter) if not_again else ""
     return [
         row
-        if not said or (row.numbers.dataset and (row.numbers.dataset, row.numbers.probe) not in not_again)
+        if not said or (row.numbers.dataset and parts_of(row.numbers, ()).isdisjoint(not_again))
         else replace(row, own_word=said)
         for row in rows
     ]
