@@ -20,6 +20,7 @@ from codec_superb.server.codecs.endpoints import router as codecs
 from codec_superb.server.compare.endpoints import router as compare
 from codec_superb.server.compare.listening_endpoints import router as listening
 from codec_superb.server.database.session import Database
+from codec_superb.server.http.answer_turns import InTurn
 from codec_superb.server.http.body_limit import BodyLimit
 from codec_superb.server.http.compression import Compression
 from codec_superb.server.http.error_answers import EVERYWHERE
@@ -173,7 +174,7 @@ def _routes(*, local: bool) -> list[BaseRoute]:
 
     FastAPI 0.165 builds the models of all parameters of an included router for each inclusion: 0.1 s of each start.
     """
-    joined = APIRouter()
+    joined = APIRouter(dependencies=[InTurn])
     joined.include_router(static_router)
     for router in _routers(local=local):
         joined.include_router(router, responses=EVERYWHERE)

@@ -14,7 +14,7 @@ from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.http.answer_turns import InTurn, made_in_turn
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.http.single_flight import comparison_cache
 from codec_superb.server.people.access import ANONYMOUS, Identity
@@ -123,7 +123,6 @@ DatasetName = Annotated[str, Query(description="Name of the dataset", max_length
 @router.get("/api/v1/compare/clip", tags=["compare"])
 def clip_rows(
     _counted: CountedComputation,
-    _turn: InTurn,
     session: ReadTransaction,
     codec: Codecs,
     dataset: DatasetName,
@@ -137,7 +136,6 @@ def clip_rows(
 def clip_page(
     request: Request,
     _counted: CountedComputation,
-    _turn: InTurn,
     session: ReadTransaction,
     codec: Codecs,
     dataset: DatasetName,

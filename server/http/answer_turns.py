@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, ParamSpec, TypeVar
+from inspect import iscoroutinefunction
+from typing import ParamSpec, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -23,6 +24,14 @@ WAITING = 128
 """Requests that wait behind those of other networks."""
 PATIENCE_S = 30.0
 """Seconds for which one waits: 60 comparisons of half a second are made in them."""
+_SAMPLE = "/{submission_id}/samples/{number}/{side}.ogg"
+WITHOUT_TURN = frozenset({
+    "/login", "/readyz", "/metrics-internal",
+    f"/api/v1/submissions{_SAMPLE}", f"/moderation{_SAMPLE}", "/api/v1/listening/{address}.ogg",
+    "/api/v1/submissions/{identity}/file", "/api/v1/submissions/{identity}/parts/{number}",
+})  # fmt: skip
+"""Routes that answer in a thread and wait for nobody: the way in, how the service is, and files as they are, for which
+a store may take long."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -43,12 +52,19 @@ async def made_in_turn(request: Request, make: Callable[_P, _T], *args: _P.args,
 
 
 async def _while_made(request: Request) -> AsyncIterator[None]:
+    endpoint, path = request.scope["endpoint"], request.scope["route"].path
+    if request.method != "GET" or iscoroutinefunction(endpoint) or path in WITHOUT_TURN:
+        yield
+        return
     async with turn(request):
         yield
 
 
-InTurn = Annotated[None, Depends(_while_made, scope="function")]
-"""Dependency of an endpoint that computes on every request, before that of its session: who waits has none."""
+InTurn = Depends(_while_made, scope="function")
+"""Dependency of all routes: whatever answers GET in a thread waits for its turn before it has a thread or a session.
+
+Endpoints in the event loop answer from memory, and take a turn for what they make (:func:`made_in_turn`).
+"""
 
 
 def _busy() -> Unavailable:

@@ -18,7 +18,7 @@ _BEST_LEVEL = 9
 
 
 @router.get("/static/{name}", include_in_schema=False)
-def static(name: str, request: Request) -> Response:
+async def static(name: str, request: Request) -> Response:
     """Answer with one file, compressed where the browser accepts gzip."""
     found = asset(name)
     if found is None:

@@ -87,7 +87,7 @@ async def api_docs(request: Request) -> Response:
 
 
 @router.get("/robots.txt")
-def robots() -> Response:
+async def robots() -> Response:
     """Let robots read pages, not every combination of filters."""
     # RFC 9309: plain text in UTF-8 at this very path
     return PlainTextResponse(_ROBOTS, headers=_A_DAY)
@@ -96,7 +96,7 @@ def robots() -> Response:
 # HTML standard, link type icon: browsers may ask for /favicon.ico where a page names no icon
 @router.get("/favicon.ico")
 @router.get("/favicon.svg")
-def favicon() -> Response:
+async def favicon() -> Response:
     """Answer browsers that request the icon without a link to it."""
     picture = asset_named("favicon.svg")
     return Response(picture.content, media_type=picture.media_type, headers=_A_DAY)

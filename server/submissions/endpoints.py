@@ -18,7 +18,6 @@ from codec_superb.pipeline.submission.parts.reading import MOST_ROWS
 from codec_superb.pipeline.submission.schema import MOST_PARTS
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.http.answer_turns import InTurn
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation, sender
 from codec_superb.server.settings import Settings
@@ -61,9 +60,7 @@ def list_submissions(
 
 
 @router.get("/api/v1/submissions/{identity}")
-def one_submission(
-    _counted: CountedComputation, _turn: InTurn, session: ReadTransaction, identity: Identity
-) -> SubmissionDetail:
+def one_submission(_counted: CountedComputation, session: ReadTransaction, identity: Identity) -> SubmissionDetail:
     """Show one submission: card, provenance and every aggregate."""
     return service.detail(session, identity)
 

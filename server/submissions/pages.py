@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
-from codec_superb.server.http.answer_turns import InTurn
 from codec_superb.server.moderation.service import REASON_LIMIT
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.people.page_context import page_context_of
@@ -23,7 +22,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)
 def submission_page(
-    request: Request, _counted: CountedComputation, _turn: InTurn, session: ReadTransaction, identity: Identity
+    request: Request, _counted: CountedComputation, session: ReadTransaction, identity: Identity
 ) -> HTMLResponse:
     """Show one submission: facts, results, clip rows, provenance, history."""
     found = service.find(session, identity)
@@ -48,7 +47,6 @@ def submission_page(
 def diff_page(
     request: Request,
     _counted: CountedComputation,
-    _turn: InTurn,
     session: ReadTransaction,
     old: Identity,
     new: Identity,

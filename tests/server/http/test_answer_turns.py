@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from inspect import iscoroutinefunction
 
 import anyio.to_thread
 import pytest
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 from support.coroutines import run
 from support.server.board import make_submission
 from support.timing import PATIENCE_S, wait_for
 
+from codec_superb.server.app import _routers
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.http.answer_turns import AT_ONCE, made_in_turn
+from codec_superb.server.http.answer_turns import AT_ONCE, WITHOUT_TURN, made_in_turn
 from codec_superb.server.http.turns import FairTurns
 from codec_superb.server.people.rate_counters import address_of, network_of
 
@@ -73,22 +77,29 @@ def test_one_network_leaves_a_turn_and_all_other_threads() -> None:
     assert run(ask) == (AT_ONCE - 1, "other", ["many"] * MANY)
 
 
-CLIP = "compare/clip?codec=a&codec=b&dataset=mini&clip=c"
-MADE = (
-    "/compare?codec=a&codec=b", "/api/v1/compare?codec=a&codec=b", "/compare", f"/{CLIP}", f"/api/v1/{CLIP}", "/tokens",
-    "/codecs/a", "/submissions/abcdefghjk", "/api/v1/submissions/abcdefghjk",
-    "/submissions/abcdefghjk/diff/abcdefghjm",
-)  # fmt: skip
+def routes_of(routers: Iterable[APIRouter]) -> Iterator[APIRoute]:
+    """Yield the routes of routers, and of those that they include."""
+    for router in routers:
+        yield from (route for route in router.routes if isinstance(route, APIRoute))
+        yield from routes_of(route.original_router for route in router.routes if hasattr(route, "original_router"))
 
 
-@pytest.mark.parametrize("address", MADE)
-def test_what_has_to_be_made_waits_for_a_turn(client: TestClient, address: str) -> None:
-    """Comparisons and pages alike; the leaderboard is made at once."""
+THREADS = {
+    route.path for route in routes_of(_routers(local=False))
+    if route.methods == {"GET"} and not iscoroutinefunction(route.endpoint)
+}  # fmt: skip
+MADE = ("/compare?codec=a&codec=b", "/api/v1/compare?codec=a&codec=b", "/compare", "/tokens", "/codecs/a")
+HERE = ("/", "/api/v1/leaderboard", "/login", "/readyz", "/healthz", "/favicon.svg", "/robots.txt", "/static/a")
+
+
+def test_what_has_to_be_made_waits_for_a_turn(client: TestClient) -> None:
+    """Whatever answers in a thread, but for what is named; the leaderboard and files in memory are there at once."""
     app = client.app
     assert isinstance(app, FastAPI)
     app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
-    assert client.get(address).status_code == 503
-    assert client.get("/").status_code == 200
+    assert WITHOUT_TURN < THREADS
+    waits = {address: client.get(address).status_code == 503 for address in (*MADE, *THREADS, *HERE)}
+    assert {address for address, told in waits.items() if told} == {*MADE, *THREADS} - WITHOUT_TURN
 
 
 def test_who_waits_gets_the_newest_revision(client: TestClient, database: Database) -> None:
