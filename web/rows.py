@@ -64,6 +64,10 @@ class CodecResult:
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
     sender: str = ""
     """Who counts once where what most have is chosen; '' for the codec by itself."""
+    states: Mapping[str, str] = field(default_factory=dict)
+    """State of each dataset, where a board has several under one name."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Metric key to version of the definition that its values follow, where a board has several."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""

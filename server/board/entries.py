@@ -118,6 +118,10 @@ class BoardEntry:
         found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
         return next(found, "")
 
+    def is_complete_on(self, dataset: str) -> bool:
+        """Whether no clip of a dataset, of any category, is lacking."""
+        return all(own.complete for (_, name), own in self.figures.items() if name == dataset)
+
     @property
     def lossless(self) -> bool:
         """Whether it returns its input exactly."""
@@ -191,6 +195,8 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
             operations={name: entry.operations[name] for name in figures.datasets if name in entry.operations},
             source=entry.source_label,
             sender=entry.sender,
+            states=dict(zip(figures.datasets, figures.states, strict=True)),
+            definitions=entry.definitions,
         ),
         source=entry.source,
         source_label=entry.source_label,
@@ -218,11 +224,15 @@ def most_undefined(figures: CodecFigures) -> int:
 
 
 def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEntry]:
-    """Return those run on the state of a dataset that most senders have, of as many the newest: clips differ else."""
+    """Return those run on the state of a dataset that most senders have, of as many the newest: clips differ else.
+
+    Those that are complete on it choose, where there are some.
+    """
     newest_first = sorted(entries, key=lambda entry: entry.received or "", reverse=True)
     if not newest_first:
         return []
-    usual = most_sent((entry.state_of(dataset), entry.sender) for entry in newest_first)
+    whole = [entry for entry in newest_first if entry.is_complete_on(dataset)] or newest_first
+    usual = most_sent((entry.state_of(dataset), entry.sender) for entry in whole)
     return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
 
 

@@ -11,7 +11,14 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
+from codec_superb.server.charts.rows import (
+    datasets_with,
+    on_usual_states,
+    rows_of,
+    sender_of,
+    source_choices,
+    source_text,
+)
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.application_rows import original_of
 from codec_superb.web.applications import APPLICATIONS
@@ -55,18 +62,26 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     key = checked_choice("application", state.application or next(iter(APPLICATIONS)), list(APPLICATIONS))
     source = application_source(snapshot, state, key)
     dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
-    rows = with_application(snapshot, source, key, dataset)
+    found = with_application(snapshot, source, key, dataset)
+    rows = on_usual_states(found, key)
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity, state.across)
     caption = (
         f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{_on(rows, key, dataset)}, against "
         f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
-        f"{_left_out(without, state.across)} {source_text(source)}"
+        f"{_left_out(without, state.across)}{_elsewhere(found, rows)} {source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings, state.across)
     return DrawnChart(resolved, f"{quantity.label}, against {_AXIS[state.across]}", caption, figure, data)
+
+
+def _elsewhere(found: Sequence[BoardRow], drawn: Sequence[BoardRow]) -> str:
+    """Name what is not drawn since the dataset was another one under the same name."""
+    shown = {row.result.codec for row in drawn}
+    others = [row.result.title for row in found if row.result.codec not in shown]
+    return f" Not drawn, since run on another state of the dataset than most: {some_of(others)}." if others else ""
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
@@ -98,8 +113,7 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     groups: dict[tuple[str, str], list[tuple[ApplicationRow, str]]] = {}
     for drawn in rows:
         figure = drawn.applications[key]
-        sender = drawn.submitter if figure.run_again is False else drawn.result.sender
-        groups.setdefault((figure.model.name, figure.numbers.dataset), []).append((figure, sender))
+        groups.setdefault((figure.model.name, figure.numbers.dataset), []).append((figure, sender_of(drawn, key)))
     found = {place: row for place, its in groups.items() if (row := original_of(its)) is not None}
     several = len({dataset for _, dataset in found}) > 1
     return [

@@ -78,9 +78,10 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
         whole &= np.array([row is not None and not row.numbers.failed for row in asked], np.bool_)
     measured: list[Measured | None] = [None] * len(entries)  # figures of an application are on one dataset here
     if state.metric not in APPLICATIONS:
-        parts = [frame.figures[place] for place in found[drawn]]
+        alike = frame.combinations(state.metric).numbers[found[drawn]].tolist()
         measured = [
-            (part.datasets, entry.sender) if part.clips else None for part, entry in zip(parts, entries, strict=True)
+            ((part.datasets, (str(how),)), entry.sender) if part.clips else None
+            for part, how, entry in zip([frame.figures[place] for place in found[drawn]], alike, entries, strict=True)
         ]
     drawn = drawn[contenders([entry.bit_source not in UNCOUNTED for entry in entries], whole.tolist(), measured)]
     better = quantity_of(state.metric).higher_is_better

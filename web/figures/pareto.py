@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from codec_superb.metrics.table import overall_metrics
 from codec_superb.web.application_rows import sent
+from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
 
-Measured = tuple[tuple[str, ...], str]
-"""The datasets that a point rests on, and who sends it."""
+On = tuple[tuple[str, ...], tuple[str | None, ...]]
+"""Datasets, and in which state they were and by which definitions a value was computed."""
+Measured = tuple[On, str]
+"""What a point rests on, and who sends it."""
 
 
-def measured_of(row: CodecResult) -> Measured | None:
-    """Say on which datasets a codec was measured, and by whom; None of published figures, which have no clips."""
-    return (row.summary.datasets, row.sender or f"codec:{row.codec}") if row.summary.clips else None
+def measured_of(row: CodecResult, key: str) -> Measured | None:
+    """Say what the value ``key`` of a codec rests on, and who sends it; None of published figures, without clips."""
+    if not row.summary.clips:
+        return None
+    behind = overall_metrics(row.summary.category) if key == SCORE_KEY else (key,)
+    how = (*map(row.states.get, row.summary.datasets), *map(row.definitions.get, behind))
+    return (row.summary.datasets, how), row.sender or f"codec:{row.codec}"
 
 
 def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequence[Measured | None]) -> list[int]:
     """Choose which points a front is drawn of: those whose bits were ``counted``, and of these the ``whole`` ones.
 
     Whoever chooses the clips, or lets some fail, is in front of others. Where no point is whole, all of them count. Of
-    these with ``measured`` the ones on other datasets than most senders have are left out: others may be easier.
+    these with ``measured`` the ones that rest on something else than those of most senders are left out: other
+    datasets, or clips under the same name, may be easier.
 
     >>> contenders([True, True, False], [True, False, True], [None] * 3)
     [0]
     """
     found = [place for place, is_counted in enumerate(counted) if is_counted]
     found = [place for place in found if whole[place]] or found
-    usual = usual_datasets(each for place in found if (each := measured[place]) is not None)
+    usual = usually_on(each for place in found if (each := measured[place]) is not None)
     return [place for place in found if (each := measured[place]) is None or each[0] == usual]
 
 
-def usual_datasets(measured: Iterable[Measured]) -> tuple[str, ...]:
-    """Return the datasets that most senders have, then most points, the larger ones, the first by name; of none ().
+def usually_on(measured: Iterable[Measured]) -> On:
+    """Return what most senders have, then most points, the more datasets, the first by name; of none what has none.
 
     The order is that of ranks (``server/leaderboard/select.py``).
     """
     counts = sent(measured)
-    return min(counts, key=lambda on: (-counts[on][0], -counts[on][1], -len(on), on), default=())
+    return min(counts, key=lambda on: (-counts[on][0], -counts[on][1], -len(on[0]), str(on)), default=((), ()))
 
 
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:

@@ -11,7 +11,7 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
-from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, usual_datasets
+from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, usually_on
 from codec_superb.web.figures.remote import near_others, stand_at_edges
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
@@ -115,9 +115,8 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
     whole = [row.summary.complete and not found.failed for row, found in lossy]
     rows = [row for row, _ in lossy]
-    counted = [
-        lossy[place] for place in contenders([not row.uncounted for row in rows], whole, [*map(measured_of, rows)])
-    ]
+    measured = [measured_of(row, quantity.key) for row in rows]
+    counted = [lossy[place] for place in contenders([not row.uncounted for row in rows], whole, measured)]
     rates, values = [row.place for row, _ in counted], [_value(e) for _, e in counted]
     return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
@@ -232,18 +231,19 @@ def rate_notes(results: Sequence[CodecResult]) -> str:
 
 
 def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
-    """Say for a caption which codecs are outside the front since they were measured on other datasets than most.
+    """Say for a caption which codecs are outside the front since they were not measured as most were.
 
     Of those that the chart draws: a metric may have no value on the datasets that most have.
     """
     counted = [
         (row, on, row.summary.complete and not found.failed)
         for row, found in _points(results, quantity)
-        if not (row.uncounted or row.lossless) and (on := measured_of(row)) is not None
+        if not (row.uncounted or row.lossless) and (on := measured_of(row, quantity.key)) is not None
     ]
-    usual = usual_datasets([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
+    usual = usually_on([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
     others = sorted({row.title for row, on, _ in counted if on[0] != usual})
-    return f" Outside the front, since not run on the same datasets as most: {some_of(others)}." if others else ""
+    why = "Outside the front, since not measured as most were (datasets, their state, definitions)"
+    return f" {why}: {some_of(others)}." if others else ""
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -184,7 +184,7 @@ def _panel(
     lossy = [point for point in points if not point[0].lossless]
     whole = [row.summary.complete and not found.failed for row, found in lossy]
     rows = [row for row, _ in lossy]
-    in_front = contenders([not row.uncounted for row in rows], whole, [*map(measured_of, rows)])
+    in_front = contenders([not row.uncounted for row in rows], whole, [measured_of(row, quantity.key) for row in rows])
     _draw_front(axes, [lossy[place] for place in in_front], quantity)
     order = sorted(points, key=lambda point: (point[0].family, point[0].lossless, point[0].kbps))
     for family, members in groupby(order, key=lambda point: point[0].family):

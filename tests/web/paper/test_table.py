@@ -80,7 +80,7 @@ def test_of_as_many_codecs_the_datasets_are_those_of_the_front() -> None:
     """A table marks no codec that the figure beside it leaves off the Pareto front."""
     rows = with_pesq({"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0})
     rows[2:] = [changed(row, datasets=("animals", "birds")) for row in rows[2:]]
-    assert contenders([True] * 4, [True] * 4, [*map(measured_of, rows)]) == [2, 3]
+    assert contenders([True] * 4, [True] * 4, [measured_of(row, "pesq") for row in rows]) == [2, 3]
     table = paper_table([block(rows)], Choices(("codec", "pesq")), METRICS)
     assert {codec for codec, mark in marks(table, "pesq").items() if mark} == {"c"}
 

@@ -1,0 +1,70 @@
+"""Two states of a dataset under one name: other clips, which no front, line or vote puts beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+from support.server.board import Probed, make_submission
+
+from codec_superb.server.board.entries import on_usual_state
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.session import Database
+
+WER = "asr_wer_pct"
+
+
+@pytest.fixture
+def board(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    """Three accounts on one state of a dataset; on another one somebody with a better codec and three short runs."""
+    with database.transaction(write=True) as session:
+        for number, owner in enumerate(("ann", "bea", "cay", "eve", "eve", "eve", "eve")):
+            others = owner == "eve"
+            key = make_submission(
+                session, f"codec_{number}", 6.0 + number, 0.95 if others else 0.6 + number / 10, owner=owner,
+                applications=[Probed(WER, 2.0 if others else 9.0 - number, 1.0, "mini")],
+                result={"complete": False} if number > 3 else {},
+            )  # fmt: skip
+            if others:
+                stored = session.get_one(Submission, key)
+                newer = [{**one, "manifest_hash": "0" * 64} for one in stored.document["datasets"]]
+                stored.document = {**stored.document, "datasets": newer}
+    with TestClient(app) as running:
+        yield running
+
+
+def front_of(figure: dict[str, Any]) -> list[float]:
+    """Return the bitrates of a chart's front."""
+    return next((trace["x"] for trace in figure["data"] if trace["meta"]["role"] == "front"), [])
+
+
+def test_no_front_is_of_both(board: TestClient) -> None:
+    """In words on the first page, on its chart and on that of the page of charts, which names who is outside."""
+    page = board.get("/?category=speech", headers={"Accept": "text/html"}).text
+    words = page[page.index('id="front-words"') :].split("</details>")[0]
+    assert [name in words for name in ("Codec 0", "Codec 2", "Codec 3")] == [True, True, False]
+    for address in ("/api/v1/leaderboard/chart?category=speech", "/api/v1/charts/rate"):
+        assert front_of(board.get(address).json()) == pytest.approx([6.0, 7.0, 8.0], rel=0.011)
+    assert "not measured as most were (datasets, their state, definitions): Codec 3" in board.get("/charts").text
+
+
+def test_an_application_is_drawn_on_one(board: TestClient) -> None:
+    """With one front and one line of the original; the caption names what is left out."""
+    asked = {"chart": "applications", "application": WER, "dataset": "mini"}
+    page = board.get("/charts", params=asked).text
+    assert "of 3 codecs on mini" in page
+    assert "Not drawn, since run on another state of the dataset than most: Codec 3" in page
+    assert front_of(board.get("/api/v1/charts/applications", params=asked).json()) == pytest.approx(
+        [6.0, 7.0, 8.0], rel=0.011
+    )
+
+
+def test_complete_results_choose_the_state(board: TestClient, app: FastAPI) -> None:
+    """Four codecs of one account are as one; its short runs have no voice."""
+    entries = app.state.board.current.entries("runs")
+    assert [entry.codec for entry in on_usual_state(entries, "mini")] == ["codec_0", "codec_1", "codec_2"]
+    few = [entry for entry in entries if entry.codec in {"codec_0", "codec_5", "codec_6"}]
+    assert [entry.codec for entry in on_usual_state(few, "mini")] == ["codec_0"]
