@@ -171,8 +171,8 @@ async def cached(
     meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:
         if counted:
-            # in a thread: counts of several processes are in the database
-            await run_in_threadpool(check_limit, request, Identity(None, ANONYMOUS), "computations")
+            # before an answer that another one has made: of what that one may not ask for, this one may
+            await count_computation(request)
         # what is being made needs no turn: whoever has one may have many others in front
         if quick or cache.is_being_made((*place, snapshot.revision)):
             answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=quick)
@@ -182,6 +182,12 @@ async def cached(
                 newest = board_of(request).current
                 answer = await cache.get((*place, newest.revision), lambda: make(newest))
     return respond(request, answer, max_age)
+
+
+async def count_computation(request: Request) -> None:
+    """Count a computation of the visitor's address. Raises TooManyRequests."""
+    # in a thread: counts of several processes are in the database
+    await run_in_threadpool(check_limit, request, Identity(None, ANONYMOUS), "computations")
 
 
 def answers_of(request: Request) -> AnswerCache:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
+from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached, count_computation
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.http.answer_turns import made_in_turn
@@ -20,14 +20,17 @@ MakePage = Callable[[Snapshot, PageContext], str]
 
 
 async def public_page(
-    request: Request, title: str, description: str, make: MakePage, *, key: str = "", quick: bool = False
-) -> Response:
+    request: Request, title: str, description: str, make: MakePage, *, key: str = "", quick: bool = False,
+    counted: bool = False,
+) -> Response:  # fmt: skip
     """Answer with what ``make`` gives for the current public data; ``key`` is all of the query that it depends on.
 
-    ``quick`` as in :func:`cached`.
+    ``quick`` and ``counted`` as in :func:`cached`.
     """
     # a page with a moderator's tools must never be kept for others
     if has_cookie(request):
+        if counted:
+            await count_computation(request)
         return await made_in_turn(request, _personal, request, title, description, make)
     page_context = replace(public_page_context(request, title), description=description)
 
@@ -35,7 +38,7 @@ async def public_page(
         # kept as long as the snapshot: with an older revision in it an open page would be loaded anew without end
         return UnsentAnswer(make(snapshot, replace(page_context, revision=str(snapshot.revision))), HTML)
 
-    return await cached(request, key, answer, quick=quick)
+    return await cached(request, key, answer, quick=quick, counted=counted)
 
 
 def _personal(request: Request, title: str, description: str, make: MakePage) -> Response:

@@ -17,8 +17,7 @@ from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.http.single_flight import comparison_cache
-from codec_superb.server.people.access import ANONYMOUS, Identity
-from codec_superb.server.people.limits import CountedComputation, check_limit
+from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
@@ -51,13 +50,13 @@ MetricKey = Annotated[str, Query(description="`score` or a metric's key", max_le
 @router.get("/api/v1/compare", tags=["compare"], responses={200: {"model": Comparison}})
 async def comparison(request: Request, codec: Codecs) -> Response:
     """Compare two to six codecs on the clips they share; every difference is codec minus baseline."""
-    return await cached(request, _key(codec), lambda _: UnsentAnswer(_JSON.dump_json(_compare(request, codec)), JSON))
+    return await cached(request, _key(codec), lambda _: _as_json(request, codec), counted=True)
 
 
 @router.get("/api/v1/compare/figure", tags=["compare"], responses={200: {"model": FigureAnswer}})
 async def comparison_figure(request: Request, codec: Codecs, metric: MetricKey = SCORE_KEY) -> Response:
     """Draw the differences of one metric, or of the overall score, as a Plotly figure."""
-    return await cached(request, _key(codec, metric), lambda _: _figure(request, codec, metric))
+    return await cached(request, _key(codec, metric), lambda _: _figure(request, codec, metric), counted=True)
 
 
 @router.get("/compare", include_in_schema=False)
@@ -72,10 +71,14 @@ async def compare_codecs(
     try:
         if choose:
             return await cached(request, f"choose {_key(names)}", lambda _: _chooser(request, names))
-        return await cached(request, _key(names, metric), lambda _: _page(request, names, metric))
+        return await cached(request, _key(names, metric), lambda _: _page(request, names, metric), counted=True)
     except (BadRequest, NotFound) as error:
         page = await made_in_turn(request, _chooser, request, names, error)
         return HTMLResponse(page.body, error.status)
+
+
+def _as_json(request: Request, names: list[str]) -> UnsentAnswer:
+    return UnsentAnswer(_JSON.dump_json(_compare(request, names)), JSON)
 
 
 def _figure(request: Request, names: list[str], metric: str) -> UnsentAnswer:
@@ -161,11 +164,8 @@ def _key(names: list[str], metric: str = "") -> str:
 
 
 def _compare(request: Request, names: list[str]) -> Comparison:
-    def count() -> None:
-        check_limit(request, Identity(None, ANONYMOUS), "computations")
-
     with database_of(request).transaction() as session:
-        return service.compare(session, names, comparison_cache(request), on_miss=count)
+        return service.compare(session, names, comparison_cache(request))
 
 
 def _chooser(request: Request, names: list[str], error: ServerError | None = None) -> UnsentAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -76,8 +76,8 @@ def _not_found(missing: Sequence[str], known: Sequence[str]) -> ServerError:
     )
 
 
-def compare(session: Session, names: Sequence[str], kept: SingleFlightCache, on_miss: Callable[[], None]) -> Comparison:
-    """Compare 2 to 6 codecs, the first being the baseline; ``on_miss`` is called once before anything is computed.
+def compare(session: Session, names: Sequence[str], kept: SingleFlightCache) -> Comparison:
+    """Compare 2 to 6 codecs, the first being the baseline.
 
     Raises BadRequest for another number of codecs, NotFound for an unknown one.
     """
@@ -87,12 +87,11 @@ def compare(session: Session, names: Sequence[str], kept: SingleFlightCache, on_
     submissions = find_submissions(session, chosen)
     baseline, *others = (_Side(session, submission) for submission in submissions)
     families = tuple(sorted({str(submission.card["family"]) for submission in submissions}))
-    keys = [("pair", side.submission.id, baseline.submission.id) for side in others]
+    pairs = [
+        kept.get(("pair", side.submission.id, baseline.submission.id), partial(_pair, side, baseline))
+        for side in others
+    ]  # fmt: skip
     rates_key = ("rates", revision(session), families)
-    # Only what is computed counts against the limit.
-    if any(key not in kept for key in [*keys, *([rates_key] if len(families) > 1 else [])]):
-        on_miss()
-    pairs = [kept.get(key, partial(_pair, side, baseline)) for key, side in zip(keys, others, strict=True)]
     rates, notes = kept.get(rates_key, partial(compare_rates, session, families)) if len(families) > 1 else ([], [])
     applications, alone = compare_applications(session, submissions)
     return Comparison(

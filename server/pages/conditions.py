@@ -8,8 +8,6 @@ from fastapi.responses import Response
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
-from codec_superb.server.people.access import ANONYMOUS, Identity
-from codec_superb.server.people.limits import check_limit
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.conditions import categories_of
 from codec_superb.web.site.page import PageContext, render
@@ -22,7 +20,6 @@ async def conditions_page(request: Request) -> Response:
     """Show every codec with public results under conditions: values against strength, and the submissions."""
 
     def make(_: Snapshot, page_context: PageContext) -> str:
-        check_limit(request, Identity(None, ANONYMOUS), "computations")
         with database_of(request).transaction() as session:
             found = repository.under_conditions(session, None)
             conditioned = repository.whole(session, [each.id for each in found])
@@ -32,4 +29,4 @@ async def conditions_page(request: Request) -> Response:
             )
 
     about = "What survives damaged sound, lost packets, bit errors and several codings in a row."
-    return await public_page(request, "Conditions", about, make)
+    return await public_page(request, "Conditions", about, make, counted=True)

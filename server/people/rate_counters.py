@@ -10,15 +10,15 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator
-from threading import Lock
 from typing import Literal, cast
 
 from fastapi import Request
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
-from limits.storage import MemoryStorage, StorageTypes
+from limits.storage import StorageTypes
 from limits.strategies import MovingWindowRateLimiter
 
 from codec_superb.server.errors import TooManyRequests
+from codec_superb.server.people.own_windows import OwnWindows
 from codec_superb.server.people.shared_windows import SharedWindows
 from codec_superb.server.settings import Settings
 
@@ -42,24 +42,9 @@ _IPV4_CLIENT = re.compile(r"address [0-9]+(\.[0-9]+){3}")
 _IPV6_CLIENT = re.compile(rf"[0-9a-f:]+/{_NETWORK_OF_A_CLIENT}")
 
 
-class _OwnWindows(MemoryStorage):
-    """Windows in memory, in which one thread counts at a time.
-
-    Of two that find the timer of ``limits`` 5.8 ended, the one may start that of the other a second time, which raises.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._counting = Lock()
-
-    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        with self._counting:
-            return super().acquire_entry(key, limit, expiry, amount)
-
-
 def make_limiter(settings: Settings) -> MovingWindowRateLimiter:
     """Create the limiter of ``app.state.limiter``: all processes on one PostgreSQL count together."""
-    storage = SharedWindows(settings) if settings.shared else _OwnWindows()
+    storage = SharedWindows(settings) if settings.shared else OwnWindows()
     # a moving window: with fixed ones twice the limit passes around the full hour
     return MovingWindowRateLimiter(cast("StorageTypes", storage))
 

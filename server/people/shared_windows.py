@@ -39,10 +39,26 @@ _SWEEP = text(
 )
 
 
-class SharedWindows(Storage, MovingWindowSupport):
-    """The storage of a :class:`~limits.strategies.MovingWindowRateLimiter`; times are those of the database's clock."""
+class MovingWindows(Storage, MovingWindowSupport):
+    """What is a moving window alone."""
 
     STORAGE_SCHEME = None
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Refuse: a counter that begins anew at fixed times lets twice its limit pass around them."""
+        raise NotImplementedError(_MOVING_ONLY)
+
+    def get(self, key: str) -> int:
+        """Refuse alike."""
+        raise NotImplementedError(_MOVING_ONLY)
+
+    def get_expiry(self, key: str) -> float:
+        """Refuse alike."""
+        raise NotImplementedError(_MOVING_ONLY)
+
+
+class SharedWindows(MovingWindows):
+    """The storage of a :class:`~limits.strategies.MovingWindowRateLimiter`; times are those of the database's clock."""
 
     def __init__(self, settings: Settings) -> None:
         """Connect lazily."""
@@ -94,18 +110,6 @@ class SharedWindows(Storage, MovingWindowSupport):
         """Forget all; return how many requests they had counted."""
         with self._engine.begin() as connection:
             return connection.execute(text("DELETE FROM rate_hits")).rowcount
-
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Refuse: a counter that begins anew at fixed times lets twice its limit pass around them."""
-        raise NotImplementedError(_MOVING_ONLY)
-
-    def get(self, key: str) -> int:
-        """Refuse alike."""
-        raise NotImplementedError(_MOVING_ONLY)
-
-    def get_expiry(self, key: str) -> float:
-        """Refuse alike."""
-        raise NotImplementedError(_MOVING_ONLY)
 
     def close(self) -> None:
         """Close all connections."""

@@ -13,8 +13,6 @@ from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import BadRequest
-from codec_superb.server.people.access import ANONYMOUS, Identity
-from codec_superb.server.people.limits import check_limit
 from codec_superb.server.ranking.bands import BANDS
 from codec_superb.server.ranking.bands_service import bands
 from codec_superb.server.ranking.caches import ranking_caches
@@ -86,7 +84,6 @@ async def page(request: Request, chosen: Chosen) -> Response:
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
         choice = Choice(_source(chosen.source, snapshot), chosen.band, weights)
-        check_limit(request, Identity(None, ANONYMOUS), "computations")
         found = _bands(request, snapshot, choice.source)
         return ranking_page(
             found,
@@ -97,7 +94,7 @@ async def page(request: Request, chosen: Chosen) -> Response:
             most=MOST,
         )
 
-    return await public_page(request, "Ranking", _ABOUT, make, key=repr(chosen))
+    return await public_page(request, "Ranking", _ABOUT, make, key=repr(chosen), counted=True)
 
 
 def _weights(chosen: Any) -> dict[str, float]:

@@ -102,6 +102,16 @@ def test_what_has_to_be_made_waits_for_a_turn(client: TestClient) -> None:
     assert {address for address, told in waits.items() if told} == {*MADE, *THREADS} - WITHOUT_TURN
 
 
+@pytest.mark.parametrize("address", ["/conditions", "/ranking", "/snapshots/1", "/compare?codec=a&codec=b"])
+def test_who_may_ask_no_more_is_told_at_once(client: TestClient, address: str) -> None:
+    """Not where the answer is made: all who wait for it would be told that they asked too much."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.state.settings = app.state.settings.model_copy(update={"computations_per_minute": 1})
+    app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    assert [client.get(address).status_code for _ in range(2)] == [503, 429]
+
+
 def test_who_waits_gets_the_newest_revision(client: TestClient, database: Database) -> None:
     """Answers of older ones are not kept: all who wait would make theirs again."""
     app, portal = client.app, client.portal

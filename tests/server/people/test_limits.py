@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import random
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,13 +14,13 @@ from pydantic import ValidationError
 from starlette.testclient import TestClient
 from support.logged import Logged
 from support.server.people import ON_SQLITE, bearer, make_token
-from support.timing import PATIENCE_S
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.people.access import Caller
 from codec_superb.server.people.limits import CountedComputation
-from codec_superb.server.people.rate_counters import CLIENTS_OF_A_SITE, make_limiter
+from codec_superb.server.people.own_windows import OwnWindows
+from codec_superb.server.people.rate_counters import CLIENTS_OF_A_SITE
 from codec_superb.server.settings import Settings
 
 LIMIT = 3
@@ -177,24 +178,34 @@ def test_a_proxy_that_is_no_address(text: str) -> None:
         Settings(trusted_proxies=(text,))
 
 
-def test_two_that_count_at_once_start_no_timer_twice() -> None:
-    """The package's timer of expiry, which has ended: one thread is stopped where it puts a new one in its place."""
-    storage = make_limiter(Settings(database="sqlite:///unused", secret_key="x" * 40)).storage
-    assert isinstance(storage, MemoryStorage)
-    putting, counted = threading.Event(), threading.Event()
+def test_many_that_count_at_once_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than the limit from eight threads; what is over is forgotten with its counter."""
+    windows, now = OwnWindows(), 1_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
 
-    class Ended:
-        def is_alive(self) -> bool:
-            return False
+    def count(address: int) -> int:
+        return sum(windows.acquire_entry("all", 300, 60) for _ in range(100)) + windows.acquire_entry(
+            f"{address}", 1, 9
+        )
 
-        def __del__(self) -> None:
-            putting.set()
-            counted.wait(0.3)  # for the other thread, which a lock keeps out
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(count, range(8))) == 308
+    assert windows.get_moving_window("all", 300, 60) == (now, 300)
+    assert not windows.acquire_entry("all", 300, 60)
+    now += 60.5
+    assert windows.get_moving_window("all", 300, 60) == (now, 0)
+    assert len(windows) == 9
+    assert all(windows.acquire_entry(f"later {number}", 1, 3600) for number in range(1000))
+    assert len(windows) == 1000
 
-    storage.timer = Ended()  # type: ignore[assignment]  # the one that has ended
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(storage.acquire_entry, "a", 9, 60)
-        assert putting.wait(PATIENCE_S)
-        second = threads.submit(storage.acquire_entry, "b", 9, 60)
-        second.add_done_callback(lambda _: counted.set())
-        assert (first.result(), second.result()) == (True, True)
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_counters_in_memory_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    """As ``limits`` counts in a moving window, at 200 drawn moments."""
+    draw, now = random.Random(limit), 1_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
+    ours, theirs = OwnWindows(), MemoryStorage()
+    for _ in range(200):
+        now += draw.uniform(0.0, 5.0)
+        assert ours.acquire_entry("a", limit, 10) == theirs.acquire_entry("a", limit, 10)
+        assert ours.get_moving_window("a", limit, 10) == theirs.get_moving_window("a", limit, 10)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from limits.storage import MemoryStorage
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.people import tokens
+from codec_superb.server.people.own_windows import OwnWindows
 
 ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests of what is decided without asking the database, of which one kind then is enough."""
@@ -29,8 +29,8 @@ def make_token(
 def counted_requests(client: TestClient) -> int:
     """Return how many requests the limits of a service have counted, in its memory or in PostgreSQL."""
     storage = client.app.state.limiter.storage  # type: ignore[attr-defined]  # Starlette's application
-    if isinstance(storage, MemoryStorage):
-        return sum(len(entries) for entries in storage.events.values())
+    if isinstance(storage, OwnWindows):
+        return sum(len(times) for _, times in storage._hits.values())
     with storage._engine.connect() as connection:
         return int(connection.execute(text("SELECT count(*) FROM rate_hits")).scalar_one())
 
