@@ -131,7 +131,7 @@ _ROWS = (
                 "Clips whose emotion a classifier trained on the references of the other folds names rightly.", "%",
             ),
         ),
-        version="1",
+        version="2",
         paper=(
             'Yang et al., "SUPERB: Speech Processing Universal PERformance Benchmark", Interspeech 2021; '
             'Busso et al., "IEMOCAP: Interactive Emotional Dyadic Motion Capture Database", 2008'

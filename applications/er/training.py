@@ -24,7 +24,7 @@ from codec_superb.applications.interface import Item
 from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import locked
 
-_VERSION = 1
+_VERSION = 2
 """Version of the training procedure; any change of its numbers changes it."""
 _FEATURES = "features.npy"
 _JOURNAL = "features.txt"

@@ -30,7 +30,7 @@ def _row(method: str, label: str) -> Probe:
         sided=KINDS["choice"].sided,
         pairs="",
         metrics=metrics,
-        version="1",
+        version="2" if method == "linear" else "1",  # of 1 a head was another on another processor
         paper='"X-ARES: A Comprehensive Framework for Assessing Audio Encoder Performance", arXiv:2505.16369',
         backend=BACKEND,
         scorer="codec_superb.applications.frozen.scoring:score",

@@ -205,6 +205,8 @@ _SEGMENTATION = (
 
 _REASONING_SIDED = (Field("f1", *_FLAG), Field("invalid", *_FLAG, whole=True), _NO_ANSWER)
 _ANSWERABLE = Field("answerable", *_FLAG, whole=True)
+_HEADS = "2"
+"""Version of what heads are trained for: those of 1 were others on another processor."""
 
 KINDS: dict[str, Kind] = {
     "retrieval": Kind(
@@ -232,13 +234,14 @@ KINDS: dict[str, Kind] = {
         "classification", f"{_SCORERS}.classification:score", (*_ENCODERS, "vectors"),
         (Field("label", 1, whole=True), _ORACLE_RANK),
         (Field("predicted", 1, whole=True, names=True), _RANK, _NO_ANSWER),
-        _metrics(_CLASSIFICATION), "accuracy_pct", limits="classification", joint=True,
+        _metrics(_CLASSIFICATION), "accuracy_pct", limits="classification", joint=True, version=_HEADS,
     ),
     "classification, several labels": Kind(
         "classification", f"{_SCORERS}.classification:score_several", (*_ENCODERS, "vectors"),
         (Field("labels", 0, whole=True), Field("classes", 1, whole=True)),
         (Field("given", -1, whole=True), Field("hits", -1, whole=True), _NO_ANSWER),
         _metrics(_SEVERAL), "map_pct", pairs="ranks", categories=("audio", "music"), limits="several_labels",
+        version=_HEADS,
     ),
     "transcription": Kind(
         "transcription", f"{_SCORERS}.transcription:score", ("asr",), (_WORDS, Field("characters", 0, whole=True)),

@@ -47,6 +47,9 @@ _MARK = "\u200e"
 """Left-to-right mark, with which the file sets letters of scripts that run to the left apart."""
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u3099\u309a")
 """Marks above a letter that make another one, as in ü and й, and those of kana; others are easily overlooked."""
+_SOFT_DOTTED = re.compile("([ijıȷɉɨʝϳіјᶖᶤᶨ])\u0307+")
+"""Letters that are drawn without their dot under another one, so that i and U+0307 look like i (Unicode, section 7.1),
+and those without one."""
 _SMALL_CAPITAL = re.compile("LATIN LETTER SMALL CAPITAL ([A-Z])")
 _SMALL_CAPITALS = {"ʍ": "m", "ĸ": "k"}
 """What the file has for the small capitals ᴍ and ᴋ, and for Cyrillic м and к."""
@@ -83,6 +86,7 @@ def _letters(text: str) -> str:
     folded = "".join(sign for sign in spoken if unicodedata.category(sign)[0] != "P")  # a dash looks like a letter
     for _ in range(2):  # the second time for what a capital's lower case is a look-alike of
         folded = _decomposed("".join(_prototypes().get(letter, letter) for letter in folded).casefold())
+        folded = _SOFT_DOTTED.sub(r"\1", folded)
     return "".join(sign for sign in folded if unicodedata.category(sign)[0] in "LMN").replace("i", "l")
 
 

@@ -50,6 +50,21 @@ def same(left: Heads, right: Heads) -> list[bool]:
 class TestHead:
     """One head."""
 
+    @pytest.mark.parametrize("noise", [6e-8, 3e-7])
+    def test_rounding_turns_no_class_over(self, noise: float) -> None:
+        """Vectors of another processor, of dead units and of ten classes of which one has no clip: equal logits."""
+        random = np.random.default_rng(1)
+        targets = np.arange(18) % 9
+        pooled = np.maximum(random.standard_normal((20, 1, 64)) + random.standard_normal((1, 1, 64)), 0)
+        pooled[:, :, :16] = 1e-9 * random.standard_normal((20, 1, 16))
+        pooled[19, :, :8] = 0.5  # alive on a clip that the head has not heard
+        rounded = pooled * (1 + noise * random.standard_normal(pooled.shape))
+        one, other = (train_head(each[:18].astype(np.float32), targets, 10) for each in (pooled, rounded))
+        for clip in (18, 19):
+            logits = one.logits(pooled[clip].astype(np.float32))
+            assert np.abs(logits).max() < 40
+            assert other.logits(rounded[clip].astype(np.float32)) == pytest.approx(logits, abs=1e-3)
+
     def test_it_finds_the_layer_and_the_classes(self) -> None:
         """Of three layers one tells four classes apart: it weighs most, and clips not seen are named rightly."""
         random = np.random.default_rng(0)

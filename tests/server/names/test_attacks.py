@@ -229,22 +229,22 @@ class TestCatalogue:
 
     def test_it_stays_nobodys(self, service: Service, packed: Any) -> None:
         """Whoever sends it first owns nothing, another's results do not replace it unasked, nor any a verified one."""
-        fields = listed("opus_16k") | {"version": "another libopus"}
-        first = service.send(packed("opus_16k", **fields)).json()
+        fields = listed("opus_64k") | {"version": "another libopus"}
+        first = service.send(packed("opus_64k", seed=101, **fields)).json()
         assert first["status"] == "self-reported"
-        second = service.send(packed("opus_16k", seed=2, **fields), account="bob").json()
+        second = service.send(packed("opus_64k", seed=102, **fields), account="bob").json()
         assert (second["status"], second["version"]) == ("held", 2)
         assert "in front of the results of ann" in second["warnings"][0]["text"]
         with service.database.transaction(write=True) as session:
-            assert session.scalars(select(Codec.owner_id).where(Codec.name == "opus_16k")).one() is None
+            assert session.scalars(select(Codec.owner_id).where(Codec.name == "opus_64k")).one() is None
             decide(session, first["id"], "verify", "", actor="moderator")
         accept(service, second["id"])
-        third = service.send(packed("opus_16k", seed=3, **fields), account="bob").json()
+        third = service.send(packed("opus_64k", seed=103, **fields), account="bob").json()
         assert third["status"] == "self-reported"
-        for path, names in (("leaderboard", ("submission",)), ("codecs/opus_16k", ("submission", "submission"))):
+        for path, names in (("leaderboard", ("submission",)), ("codecs/opus_64k", ("submission", "submission"))):
             found = service.client.get(f"/api/v1/{path}").json()
             if path == "leaderboard":
-                (found,) = [row for row in found["rows"] if row["codec"] == "opus_16k"]
+                (found,) = [row for row in found["rows"] if row["codec"] == "opus_64k"]
             for name in names:
                 found = found[name]
             assert found == first["id"], path

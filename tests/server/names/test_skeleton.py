@@ -35,6 +35,8 @@ from codec_superb.server.names.skeleton import LIMIT, skeleton
         ("Opus 12 kbps", "ᴏᴘᴜꜱ 12 ᴋʙᴘꜱ"),
         ("ABCDEFGHIJKLMNOPQRSTUVWYZ", "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"),
         ("кодек метр", "ᴋодеᴋ ᴍеᴛр"),
+        ("Vorbis tiny", "Vorbi\u0307s tı\u0307ny"),
+        ("j", "ј\u0323\u0307"),  # a dot below comes first, and is easily overlooked
     ],
 )
 def test_what_looks_alike_is_alike(one: str, other: str) -> None:
@@ -50,6 +52,8 @@ def test_what_looks_alike_is_alike(one: str, other: str) -> None:
         ("MP2", "MP3"),
         ("a", "ä"),
         ("か", "が"),
+        ("i", "i\u0308"),
+        ("z", "z\u0307"),
         ("AMR-WB", "AMR-WB+"),
         ("1.5 kbps", "15 kbps"),
         ("rvq_1_5", "rvq_15"),

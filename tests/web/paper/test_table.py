@@ -192,5 +192,5 @@ def test_any_name_is_text(name: str) -> None:
     row = replace(RESULTS[0], title=name)
     table = paper_table([block([row])], Choices(("codec", "score")), METRICS)
     (cell,) = [line["codec"] for line in csv.DictReader(io.StringIO(csv_table(table), newline=""))]
-    assert cell == name or (cell == f"'{name}" and name[0] in "=+-@\t\r")
+    assert cell == name or (cell == f"'{name}" and name[0] in "=+-@\t\r\n")
     assert markdown_table(table).count("\n| ") + 1 >= 3
