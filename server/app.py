@@ -104,7 +104,7 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
         version=__version__,
         docs_url=None,  # its page would load scripts from elsewhere; ours is /api/docs
         redoc_url=None,
-        openapi_url="/api/openapi.json",
+        openapi_url=None,  # its route writes 480 kB anew for everybody, in the event loop; ours is of the pages
         lifespan=_lifespan,
     )
     app.state.settings = chosen

@@ -37,7 +37,8 @@ _States = tuple[tuple[str, str], ...]
 """Datasets, each with its state."""
 T = TypeVar("T")
 _MOST_RANKED = 400
-"""Choices of filters and metric whose ranks, or rows of the front, are kept: up to 30 kB each with 2,000 codecs."""
+"""Choices of filters and metric whose ranks, or rows of the front, are kept: up to 30 kB each with 2,000 codecs, and
+1 kB a row that was shown."""
 
 
 class ResultFrame:
@@ -108,6 +109,19 @@ class ResultFrame:
         states = dict(zip(figures.datasets, figures.states, strict=True))
         names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
         return tuple((name, states.get(name, "")) for name in names), row.model
+
+    def senders(self, key: str) -> NDArray[np.int64]:
+        """Return a number for who sent each value: of one of an application that nobody ran again the account."""
+        which = key if key in APPLICATIONS else ""
+        return self._kept(f"senders {which}", lambda: self._senders_of(which))
+
+    def _senders_of(self, application: str) -> NDArray[np.int64]:
+        names = [entry.sender for entry in self.entries]
+        if application:
+            rows = (entry.application(application, self.category, self.dataset) for entry in self.entries)
+            said = zip(self.entries, rows, names, strict=True)
+            names = [name if row is None else entry.sender_of(row) for entry, row, name in said]
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
     def model(self, key: str, index: int) -> str:
         """Name the model behind an application's figure; '' where there is none."""

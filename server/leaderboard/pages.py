@@ -6,7 +6,6 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.current import board_of
@@ -14,9 +13,9 @@ from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.endpoints import state_of
-from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select, select_all
+from codec_superb.server.leaderboard.select import most_common, ordered, quantity_of, rank, select, select_all
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.figures.pareto import Measured, contenders, pareto_front
+from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import with_query
 from codec_superb.web.site.board.choices import BoardState, to_query
@@ -62,29 +61,27 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
 
 
 def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
-    ranked = rank(snapshot, state)
-    frame, found = ranked.frame, ordered(ranked, state)
-    if state.metric in APPLICATIONS:
-        valued = found[~np.isnan(frame.numbers(state.metric)[found])]
-        if len(np.unique(frame.combinations(state.metric).numbers[valued])) > 1:
-            return []  # values of different models or datasets are not comparable: no common front
-    rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
-    lossy = ~frame.flags("lossless")[found]
-    drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)
-    entries = [frame.entries[place] for place in found[drawn]]
-    whole = frame.numbers("complete")[found[drawn]] == 1
-    if state.metric in APPLICATIONS:
-        asked = [entry.application(state.metric, state.category, state.dataset) for entry in entries]
-        whole &= np.array([row is not None and not row.numbers.failed for row in asked], np.bool_)
-    measured: list[Measured | None] = [None] * len(entries)  # figures of an application are on one dataset here
-    if state.metric not in APPLICATIONS:
-        alike = frame.combinations(state.metric).numbers[found[drawn]].tolist()
-        measured = [
-            ((part.datasets, (str(how),)), entry.sender) if part.clips else None
-            for part, how, entry in zip([frame.figures[place] for place in found[drawn]], alike, entries, strict=True)
+    """Find them among those that ``contenders`` of the chart chooses too, by the arrays of the frame."""
+    ranked, key = rank(snapshot, state), state.metric
+    frame = ranked.frame
+    rates, values, alike = frame.numbers("kbps"), frame.numbers(key), frame.combinations(key).numbers
+    valued = np.zeros(len(frame), np.bool_)
+    valued[ordered(ranked, state)] = True
+    valued &= ~np.isnan(values)
+    if key in APPLICATIONS and len(np.unique(alike[valued])) > 1:
+        return []  # values of different models or datasets are not comparable: no common front
+    drawn = valued & (rates > 0) & ~frame.flags("lossless") & frame.flags("counted")
+    whole = drawn & (frame.numbers("complete") == 1)
+    if key in APPLICATIONS:
+        asked = [
+            frame.entries[place].application(key, state.category, state.dataset) for place in np.flatnonzero(whole)
         ]
-    drawn = drawn[contenders([entry.bit_source not in UNCOUNTED for entry in entries], whole.tolist(), measured)]
-    better = quantity_of(state.metric).higher_is_better
-    front = pareto_front(rates[drawn].tolist(), values[drawn].tolist(), higher_is_better=better)
-    chosen = found[drawn[front]].tolist() if front else []
-    return [board_row(frame.entries[i], state.category, state.dataset, None, "") for i in chosen]
+        whole[whole] = [row is not None and not row.numbers.failed for row in asked]
+    drawn = whole if whole.any() else drawn
+    measured = drawn & (frame.numbers("clips") > 0)  # published figures have no clips
+    if key not in APPLICATIONS:  # those are on one dataset here
+        drawn &= ~measured | (alike == most_common(frame, measured, key)[0])
+    places = np.flatnonzero(drawn)
+    better = quantity_of(key).higher_is_better
+    front = pareto_front(rates[places].tolist(), values[places].tolist(), higher_is_better=better)
+    return [board_row(frame.entries[places[i]], state.category, state.dataset, None, "") for i in front]

@@ -6,7 +6,7 @@ Filters choose the class in which ranks are given; a search only finds rows in i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
@@ -50,6 +50,8 @@ class Ranked:
     basis: RankBasis
     apart: _Mask
     """Whose originals are not those of others, in an application."""
+    rows: dict[int, BoardRow] = field(default_factory=dict, compare=False, repr=False)
+    """Those that were shown, by position: in other orders, and by the API, they are the same."""
 
 
 def select(snapshot: Snapshot, state: BoardState) -> BoardView:
@@ -93,7 +95,7 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     whole = (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
     fit = counted & whole
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
-        combination, datasets = _most_common(frame, fit, state.metric)
+        combination, datasets = most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
         fit &= ~_fails_more(frame, fit, state.metric)
         # whatever the filters leave: a forged one is not to be alone among few
@@ -102,10 +104,10 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
         fit &= ~apart
     elif basis == "intervals":
         # partial results have no rank, and choose no datasets for those that have one
-        combination, datasets = _most_common(frame, fit if fit.any() else counted, state.metric)
+        combination, datasets = most_common(frame, fit if fit.any() else counted, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
     elif basis == "values":
-        datasets = _most_common(frame, counted, state.metric)[1]
+        datasets = most_common(frame, counted, state.metric)[1]
     if basis == "intervals":
         fit &= ~np.isnan(low)
     else:
@@ -158,20 +160,17 @@ def _fails_more(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
     return fit & (failed > usual)
 
 
-def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
+def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
 
     One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it.
     """
     combinations = frame.combinations(key)
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
-    senders: list[set[str]] = [set() for _ in combinations.datasets]
-    for position in np.flatnonzero(passed).tolist():
-        entry = frame.entries[position]
-        row = entry.application(key, frame.category, frame.dataset) if key in APPLICATIONS else None
-        senders[combinations.numbers[position]].add(entry.sender if row is None else entry.sender_of(row))
+    once = np.unique(np.stack([combinations.numbers[passed], frame.senders(key)[passed]]), axis=1)[0]
+    senders = np.bincount(once, minlength=len(combinations.datasets))
     present = [
-        (-len(senders[i]), -counts[i], -len(names), names, i)
+        (-senders[i], -counts[i], -len(names), names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]
     ]  # fmt: skip
     if not present:
@@ -304,10 +303,13 @@ def _view(
 
 
 def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
-    best, worst = int(ranked.best[position]), int(ranked.worst[position])
-    reason = reason_without_rank(ranked, position)
-    entry = ranked.frame.entries[position]
-    return board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
+    row = ranked.rows.get(position)
+    if row is None:
+        best, worst = int(ranked.best[position]), int(ranked.worst[position])
+        reason, entry = reason_without_rank(ranked, position), ranked.frame.entries[position]
+        row = board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
+        ranked.rows[position] = row
+    return row
 
 
 def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Choices:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from codec_superb.pipeline.literature.tables import literature
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, encode_answer, respond
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
@@ -84,6 +87,15 @@ async def api_docs(request: Request) -> Response:
     document, server = request.app.openapi(), settings.base_url.rstrip("/")
     about = "Paths, parameters and answers of the API of the leaderboard, with examples."
     return await public_page(request, "API", about, lambda _, page_context: api_page(document, server, page_context))
+
+
+@router.get("/api/openapi.json")
+async def openapi_document(request: Request) -> Response:
+    """Answer with the OpenAPI document, which is written and compressed once."""
+    state = request.app.state
+    if not hasattr(state, "openapi"):
+        state.openapi = encode_answer(UnsentAnswer(json.dumps(request.app.openapi(), separators=(",", ":")), JSON))
+    return respond(request, state.openapi)
 
 
 @router.get("/robots.txt")
