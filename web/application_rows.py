@@ -37,6 +37,16 @@ def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
     return max(counts, key=lambda kind: counts[kind])
 
 
+def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
+    """Return the kind that most senders have, of as many the one that more of them have whole; the rest as above.
+
+    Whoever chooses a few clips decides no tie, and whoever is the only one to have all of them outvotes nobody.
+    """
+    told = list(found)
+    counts, whole = sent((kind, who) for kind, who, _ in told), sent((kind, who) for kind, who, all_ in told if all_)
+    return max(counts, key=lambda kind: (counts[kind][0], whole.get(kind, (0, 0))[0], counts[kind][1]))
+
+
 def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | None:
     """Choose the row whose value on the originals stands for all of a model, each beside its sender; None without one.
 

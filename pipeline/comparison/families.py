@@ -12,6 +12,9 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.bjontegaard import Method, RateDelta, RatePoint, bjontegaard
 from codec_superb.pipeline.statistics.ranks import Ranking
 
+Curves = dict[Category, dict[str, list[RatePoint]]]
+"""Points by category and family."""
+
 
 @dataclass(frozen=True, slots=True)
 class FamilyComparison:
@@ -34,22 +37,20 @@ def compare_families(
     """
     return [
         FamilyComparison(category, family, against, bjontegaard(curves[family], curves[against], method=method))
-        for category, curves in _curves(results, rank_results(results) if rankings is None else rankings).items()
+        for category, curves in curves_of(results, rank_results(results) if rankings is None else rankings).items()
         for family, against in permutations(sorted(curves), 2)
     ]
 
 
-def _curves(
-    results: Sequence[Results], rankings: Mapping[Category, Ranking]
-) -> dict[Category, dict[str, list[RatePoint]]]:
-    """Points by category and family."""
-    curves: dict[Category, dict[str, list[RatePoint]]] = {}
+def curves_of(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> Curves:
+    """Return the points by category and family, those that are dominated among them."""
+    curves: Curves = {}
     for category, ranking in rankings.items():
         ranked = {rank.codec for rank in ranking.ranks}
         for entry in results:
             part = next((part for part in entry.aggregates.categories if part.category == category), None)
             if entry.card.name not in ranked or part is None or not part.kbps or part.score.value is None:
                 continue
-            point = RatePoint(part.kbps, part.score.value)
+            point = RatePoint(part.kbps, part.score.value, entry.card.name)
             curves.setdefault(category, {}).setdefault(entry.card.family, []).append(point)
     return curves

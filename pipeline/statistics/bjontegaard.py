@@ -33,6 +33,7 @@ class RatePoint:
     kbps: float
     """Measured bitrate."""
     score: float
+    codec: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def bjontegaard(family: Sequence[RatePoint], against: Sequence[RatePoint], *, me
 
     Raises PipelineError for a point whose bitrate is not positive or whose numbers are not finite.
     """
-    curves = (_rising(family), _rising(against))
+    curves = (rising(family), rising(against))
     used = (len(curves[0]), len(curves[1]))
     left_out = (len(family) - used[0], len(against) - used[1])
     if min(used) < MINIMUM[method]:
@@ -76,8 +77,11 @@ def bjontegaard(family: Sequence[RatePoint], against: Sequence[RatePoint], *, me
     )
 
 
-def _rising(points: Sequence[RatePoint]) -> list[RatePoint]:
-    """Sort by bitrate and keep the points that score higher than all points at a lower bitrate."""
+def rising(points: Sequence[RatePoint]) -> list[RatePoint]:
+    """Sort by bitrate and keep the points that score higher than all points at a lower bitrate.
+
+    Raises PipelineError for a point whose bitrate is not positive or whose numbers are not finite.
+    """
     for point in points:
         if not (math.isfinite(point.kbps) and point.kbps > 0 and math.isfinite(point.score)):
             raise PipelineError(f"expected a bitrate above 0 kbps and a finite score, got {point}")

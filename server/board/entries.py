@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.application_rows import most_sent_and_whole
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
@@ -224,15 +224,16 @@ def most_undefined(figures: CodecFigures) -> int:
 
 
 def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEntry]:
-    """Return those run on the state of a dataset that most senders have, of as many the newest: clips differ else.
+    """Return those run on the state of a dataset that most senders have: clips differ else.
 
-    Those that are complete on it choose, where there are some.
+    Of as many the one that more senders have complete results on, then more codecs, then the newest.
     """
     newest_first = sorted(entries, key=lambda entry: entry.received or "", reverse=True)
     if not newest_first:
         return []
-    whole = [entry for entry in newest_first if entry.is_complete_on(dataset)] or newest_first
-    usual = most_sent((entry.state_of(dataset), entry.sender) for entry in whole)
+    usual = most_sent_and_whole(
+        (entry.state_of(dataset), entry.sender, entry.is_complete_on(dataset)) for entry in newest_first
+    )
     return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
 
 

@@ -10,7 +10,7 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.select import source_labels
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.application_rows import most_sent_and_whole
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
@@ -24,15 +24,15 @@ def rows_of(frame: ResultFrame) -> list[BoardRow]:
 def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
     """Return the rows whose figure of an application is on the state of its dataset that most senders have.
 
-    Complete results choose where there are some; of a published table there is one state. What is left out has other
-    clips, or labels, under the same name.
+    Of a published table there is one state. What is left out has other clips, or labels, under the same name.
     """
     usual: dict[str, tuple[str | None, ...]] = {}
     for dataset in {row.applications[key].numbers.dataset for row in rows}:
         there = [row for row in rows if row.applications[key].numbers.dataset == dataset and row.source != "published"]
-        whole = [row for row in there if row.result.summary.complete] or there
-        if whole:
-            usual[dataset] = most_sent((_state(row, dataset), sender_of(row, key)) for row in whole)
+        if there:
+            usual[dataset] = most_sent_and_whole(
+                (_state(row, dataset), sender_of(row, key), row.result.summary.complete) for row in there
+            )
     return [
         row for row in rows
         if row.source == "published" or _state(row, on := row.applications[key].numbers.dataset) == usual[on]

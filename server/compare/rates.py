@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.comparison.families import compare_families
+from codec_superb.pipeline.comparison.families import Curves, compare_families, curves_of
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.statistics.bjontegaard import rising
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.server.compare.repository import (
     category_results,
@@ -23,6 +24,7 @@ from codec_superb.server.compare.repository import (
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.leaderboard.select import incomplete
 from codec_superb.web.application_rows import most_sent
+from codec_superb.web.rows import source_label
 from codec_superb.web.site.compare.view import RateGap, RateNote
 
 
@@ -41,6 +43,8 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
         ])
         for category in CATEGORIES
     }  # fmt: skip
+    sources = {entry.codec.name: source_label(entry.status, entry.sender) for entry in submissions}
+    curves = curves_of(results, rankings)
     rates = [
         RateGap(
             category=found.category,
@@ -51,6 +55,15 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
             points=found.delta.points,
             left_out=found.delta.left_out,
             reason=found.delta.reason,
+            sources=tuple(
+                sorted(
+                    {
+                        sources[point.codec]
+                        for family in (found.family, found.against)
+                        for point in rising(curves[found.category][family])
+                    }
+                )
+            ),
         )
         for found in compare_families(results, rankings)
     ]
@@ -59,7 +72,19 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
         for category, ranking in rankings.items()
         for codec, reason in ranking.unranked.items()
     ]
-    return rates, notes
+    return rates, [*notes, *_dominated(curves, sources)]
+
+
+def _dominated(curves: Curves, sources: Mapping[str, str]) -> Iterator[RateNote]:
+    """Say of each codec below a cheaper one of its family, and so on no curve, which that is and whose."""
+    for category, its in curves.items():
+        for points in its.values():
+            kept = rising(points)
+            for point in points:
+                if point not in kept:
+                    above = next(each for each in kept if each.score >= point.score)
+                    why = f"{above.codec} scores as high at no more bits ({sources[above.codec]})"
+                    yield RateNote(category, point.codec, why)
 
 
 @dataclass(frozen=True, slots=True)

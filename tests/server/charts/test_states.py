@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 
-from codec_superb.server.board.entries import on_usual_state
+from codec_superb.server.board.entries import BoardEntry, on_usual_state
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 
@@ -34,6 +35,11 @@ def board(app: FastAPI, database: Database) -> Iterator[TestClient]:
                 stored.document = {**stored.document, "datasets": newer}
     with TestClient(app) as running:
         yield running
+
+
+def as_partial(entry: BoardEntry) -> BoardEntry:
+    """Return a codec with a few clips."""
+    return replace(entry, figures={place: own._replace(complete=False) for place, own in entry.figures.items()})
 
 
 def front_of(figure: dict[str, Any]) -> list[float]:
@@ -62,9 +68,11 @@ def test_an_application_is_drawn_on_one(board: TestClient) -> None:
     )
 
 
-def test_complete_results_choose_the_state(board: TestClient, app: FastAPI) -> None:
-    """Four codecs of one account are as one; its short runs have no voice."""
+def test_senders_choose_the_state_and_complete_results_a_tie(board: TestClient, app: FastAPI) -> None:
+    """Four codecs of one account are as one, whatever it has complete; short runs decide no tie."""
     entries = app.state.board.current.entries("runs")
     assert [entry.codec for entry in on_usual_state(entries, "mini")] == ["codec_0", "codec_1", "codec_2"]
     few = [entry for entry in entries if entry.codec in {"codec_0", "codec_5", "codec_6"}]
     assert [entry.codec for entry in on_usual_state(few, "mini")] == ["codec_0"]
+    short = [entry if entry.codec == "codec_3" else as_partial(entry) for entry in entries]
+    assert [entry.codec for entry in on_usual_state(short, "mini")] == ["codec_0", "codec_1", "codec_2"]

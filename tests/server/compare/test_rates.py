@@ -143,3 +143,17 @@ def test_where_nothing_can_be_compared_there_is_no_curve(client: TestClient, dat
     rates, left = speech(client)
     assert rates == []
     assert set(left.values()) == {"incomplete: 8 of 10 clips failed"}
+
+
+def test_it_is_said_whose_points_make_a_curve(client: TestClient, database: Database) -> None:
+    """One good codec at few bits throws the others off: it is named with its sender, and so are they."""
+    with database.transaction(write=True) as session:
+        honest(session)
+        store(session, "great", rows(4, by=0.02), family="small", sender="eve")
+    (rate,), left = speech(client)
+    assert rate["points"] == [1, 3]
+    assert rate["sources"] == [f"self-reported by {name}" for name in ("ann", "bob", "cat", "eve")]
+    why = "great scores as high at no more bits (self-reported by eve)"
+    assert left == {f"small_{step}": why for step in range(3)}
+    page = client.get("/compare", params={"codec": ["big_0", "small_0"]}, headers={"Accept": "text/html"}).text
+    assert "1 and 3, self-reported by ann, self-reported by bob, self-reported by cat" in page

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, overall_metrics
 from codec_superb.web.figures.forest import ForestRow
+from codec_superb.web.figures.rate import some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import Gap, Verdict
 from codec_superb.web.site.compare.view import (
@@ -220,6 +221,11 @@ def _in_words(line: Standing) -> str:
 def grouped(lines: Sequence[GapLine]) -> list[tuple[str, list[GapLine]]]:
     """Collect the lines of each group under one heading."""
     return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
+
+
+def sources_of(rate: RateGap) -> str:
+    """Say on whose word the points of two curves stand."""
+    return some_of(rate.sources)
 
 
 def rates_against_baseline(comparison: Comparison) -> list[RateGap]:

@@ -145,6 +145,8 @@ class RateGap:
     left_out: tuple[int, int]
     """Codecs left out because a cheaper one of the same family scores as high."""
     reason: str
+    sources: tuple[str, ...] = ()
+    """On whose word the points of both curves stand: ``verified`` and ``self-reported by ACCOUNT``."""
 
 
 @dataclass(frozen=True, slots=True)
