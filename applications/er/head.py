@@ -25,6 +25,8 @@ WEIGHT_DECAY = 0.01
 # the defaults of torch.optim.AdamW
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.999
 EPSILON = 1e-8
+_DECIMALS = 3
+"""Of a score: another processor moves one by 1e-5."""
 LEAST_DEVIATION = 1e-3
 """Of a number, as a share of the largest of its layer: what varies less over the clips of training is left out.
 
@@ -55,7 +57,8 @@ class Head:
     def logits(self, pooled: Array) -> Floats:
         """Return the score of each class before the softmax."""
         summed = self.layers @ ((pooled - self.mean) / self.deviation)
-        return np.asarray(self.matrix @ summed + self.bias, np.float64)
+        # two classes without a clip have one score but for rounding, and a tie is decided the same way everywhere
+        return np.asarray(self.matrix @ summed + self.bias, np.float64).round(_DECIMALS)
 
 
 class AdamW:

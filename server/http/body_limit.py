@@ -1,4 +1,4 @@
-"""ASGI middleware that limits size and time of bodies outside of uploads, since JSON and forms are read into memory."""
+"""ASGI middleware that limits addresses, and size and time of bodies outside of uploads: both are read into memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from codec_superb.server.errors import TooLarge
 from codec_superb.server.http.error_pages import answer
 
+ADDRESS = 8_192
+"""Longest path with its query in bytes, as of most proxies: six names and all filters take a quarter of it."""
 LIMIT = 65_536
 """Largest body in bytes outside of uploads."""
 UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
@@ -26,13 +28,18 @@ LARGER = MappingProxyType({"/api/v1/attestations": 1_000_000})
 
 
 class BodyLimit:
-    """Refuses a body with a larger Content-Length, and aborts a chunked one that exceeds the limit, or a slow one."""
+    """Refuses a longer address or declared body, and aborts a chunked or slow body that exceeds the limit."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if scope["type"] == "http" and len(scope.get("raw_path") or b"") + len(scope["query_string"]) > ADDRESS:
+            error = TooLarge(f"expected an address of at most {ADDRESS} bytes; name fewer codecs or filters")
+            error.status = HTTPStatus.REQUEST_URI_TOO_LONG
+            await answer(Request(scope), error)(scope, receive, send)
+            return
         if scope["type"] != "http" or scope["path"] in UPLOADS or scope["path"].startswith(PARTS):
             await self.app(scope, receive, send)
             return

@@ -17,6 +17,8 @@ from codec_superb.server.people.page_context import page_context_of, public_page
 from codec_superb.web.site.page import render
 
 _READING = frozenset({"GET", "HEAD"})
+_MOST_FAULTS = 20
+"""Of those that are listed: a page of thousands takes half a second."""
 _KINDS: dict[int, type[ServerError]] = {kind.status: kind for kind in (NotFound, TooLarge)}
 _log = get_logger("codec_superb.server.errors")
 
@@ -39,14 +41,16 @@ def _ours(request: Request, error: Exception) -> Response:
 
 
 def _validation(request: Request, error: Exception) -> Response:
-    """List each invalid parameter, with at most 80 characters of its value; FastAPI's own answer repeats the input."""
+    """List the first invalid parameters, with at most 80 characters of each value; FastAPI's own answer repeats all."""
     assert isinstance(error, RequestValidationError)
+    faults = error.errors()
     problems = [
         {"path": ".".join(map(str, fault["loc"])), "expected": fault["msg"], "got": repr(fault.get("input"))[:80],
          "how_to_fix": "see /api/docs"}
-        for fault in error.errors()
+        for fault in faults[:_MOST_FAULTS]
     ]  # fmt: skip
-    return answer(request, BadRequest("a parameter does not fit", problems=problems))
+    told = f"; the first {_MOST_FAULTS} of {len(faults)} are listed" if len(faults) > _MOST_FAULTS else ""
+    return answer(request, BadRequest(f"a parameter does not fit{told}", problems=problems))
 
 
 def _http(request: Request, error: Exception) -> Response:

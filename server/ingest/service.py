@@ -27,11 +27,11 @@ from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import (
     check_names,
-    check_shown_names,
     claim_public_names,
     expect_no_selection,
     replaced_by,
 )
+from codec_superb.server.names.own_words import check_shown_names
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token

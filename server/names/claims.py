@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Select, and_, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.applications.received import is_shipped
 from codec_superb.base_codec.card import Card
-from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
-from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import (
     PUBLIC,
     STANDING,
     AuditEntry,
     Codec,
-    Dataset,
     Family,
-    PrivateDataset,
     Submission,
 )
 from codec_superb.server.errors import Conflict, Refused
@@ -36,7 +31,8 @@ from codec_superb.server.names.looks import (
     look_clashes,
     take_look,
 )
-from codec_superb.server.names.skeleton import reserved_word, skeleton
+from codec_superb.server.names.own_words import check_words
+from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.web.text import count
@@ -55,61 +51,9 @@ def check_names(session: Session, card: Card, caller: Identity) -> None:
     if card.name in catalogue.cards():
         _check_catalogue_card(card)
         return
-    _check_words(card)
+    check_words(card)
     _check_owner(session, card.name, caller)
     expect_look(session, card, caller.account_id)
-
-
-def check_shown_names(session: Session, submission: Document, caller: Identity) -> None:
-    """Refuse what a submission brings of its own under a name with a word of the badges or of a known dataset.
-
-    So its words about its sender, but where maintainers called the account so. Raises Refused.
-    """
-    if submission.submitter is not None and not reserved_word(caller.name, person=True):
-        _refuse_words([("submitter.name", submission.submitter.name)], person=True)
-    _check_own_words(submission)
-    if submission.kind == "custom":
-        _check_datasets(session, submission)
-
-
-def _check_own_words(submission: Document) -> None:
-    """Refuse words of the badges in names of datasets, metrics and tasks that are not the board's."""
-    own = submission.kind == "custom"
-    named = [(f"custom_metrics.{key}.label", each.label) for key, each in submission.custom_metrics.items()]
-    for at, dataset in enumerate(submission.datasets):
-        named += [(f"datasets.{at}.{field}", getattr(dataset, field)) for field in ("name", "title") if own]
-        for place, probe in enumerate(dataset.probes):
-            if probe.definition is not None and not is_shipped(probe):
-                named.append((f"datasets.{at}.probes.{place}.definition.task.title", probe.definition.task.title))
-                named.append((f"datasets.{at}.probes.{place}.backend", probe.backend))
-    _refuse_words(named)
-
-
-def _check_datasets(session: Session, submission: Document) -> None:
-    """Refuse custom datasets that look like one of the catalogue, of this board, or a private one."""
-    public = session.execute(select(Dataset.name, Dataset.title)).all()
-    names = [
-        *manifest_names(),
-        *session.scalars(select(PrivateDataset.name)),
-        *(text for row in public for text in row),
-    ]
-    taken = {skeleton(name): name for name in names}
-    problems = [
-        {
-            "path": f"{SUBMISSION_NAME}: datasets.{position}.{field}",
-            "expected": f"a {field} that does not look like that of {taken[skeleton(text)]}",
-            "got": text,
-            "how_to_fix": _OTHER_DATASET,
-        }
-        for position, dataset in enumerate(submission.datasets)
-        for field, text in (("name", dataset.name), ("title", dataset.title))
-        if skeleton(text) in taken
-    ]
-    if problems:
-        raise Refused(f"a custom dataset has a known name; {_OTHER_DATASET}", problems=problems)
-
-
-_OTHER_DATASET = "name the folder or manifest otherwise, run again and pack"
 
 
 def claim_public_names(session: Session, submission: Submission, *, actor: str) -> None:
@@ -167,8 +111,9 @@ def name_warnings(session: Session, submission: Submission) -> Iterator[tuple[st
     if keeps is not None and keeps.id != submission.account_id:
         yield "owner", f"the name {codec.name} belongs to {keeps.name}, this file came from {_sender(submission)}"
     standing = _standing(session, submission) if keeps is None else None
-    if standing is not None and standing.account_id != submission.account_id:
-        gives = "" if submission.custom else f"; to accept these gives the name to {_sender(submission)}"
+    if standing is not None and not _of_one(standing, submission):
+        takes = not submission.custom and submission.account is not None
+        gives = f"; to accept these gives the name to {_sender(submission)}" if takes else ""
         yield "owner", f"{codec.name} has results of {_sender(standing)}{gives}"
     for clash in look_clashes(session, Card.model_validate(card), submission.account):
         yield "name", clash
@@ -297,10 +242,15 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if submission.condition and 2 * submission.failed > submission.clips:
         yield "name", f"{submission.failed} of {submission.clips} clips failed, under a name of the catalogue"
     standing = _standing(session, submission)
-    if standing is None or standing.status == "verified" or standing.account_id == submission.account_id:
+    if standing is None or standing.status == "verified" or _of_one(standing, submission):
         return
     if not _gives_way(standing, submission):
         yield "name", f"stands in front of the results of {_sender(standing)} under a name of the catalogue"
+
+
+def _of_one(one: Submission, other: Submission) -> bool:
+    """Whether one account sent both; of anonymous uploads nobody knows."""
+    return one.account_id is not None and one.account_id == other.account_id
 
 
 def _sender(submission: Submission) -> str:
@@ -356,30 +306,6 @@ def _check_catalogue_card(card: Card) -> None:
 
 
 _OTHER_CARD = "run the catalogue's codec with the board's release of this program, or name your configuration otherwise"
-
-
-def _check_words(card: Card) -> None:
-    """Refuse a name, a title or a family with a word of the badges: who reads it would take it for the board's."""
-    _refuse_words([(f"codec.{field}", getattr(card, field)) for field in ("name", "title", "family")])
-
-
-def _refuse_words(named: Iterable[tuple[str, str]], *, person: bool = False) -> None:
-    found = [(path, text, word) for path, text in named if (word := reserved_word(text, person=person))]
-    if found:
-        path, text, word = found[0]
-        problems = [
-            {
-                "path": f"{SUBMISSION_NAME}: {each}",
-                "expected": f"a {each.rpartition('.')[2]} without {said!r}, which is the board's to say",
-                "got": given,
-                "how_to_fix": "leave the word out",
-            }
-            for each, given, said in found
-        ]
-        raise Refused(
-            f"the {path.rpartition('.')[2]} {text!r} says {word!r}, which is the board's to say: leave it out",
-            problems=problems,
-        )
 
 
 def _check_owner(session: Session, name: str, caller: Identity) -> None:

@@ -12,6 +12,7 @@ from support.pipeline.stats import row
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.schema import MOST_DATASETS, Submission
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.verification import again
 from codec_superb.pipeline.verification.again import Made, Rerun
 from codec_superb.pipeline.verification.statement import LEFT_OUT, Statement
@@ -67,9 +68,29 @@ def test_clusters_of_another_sound_are_left_out() -> None:
     """Their numbers are names, drawn anew; of the same sound they are compared, and what has sizes always is."""
     keys = {"asr", "mseb_clustering_speaker", "mseb_classification_speaker"}
     made = Made(probes={"mini": set(keys), "other": set(keys)})
-    _leave_clusters(made, {"mini": False, "other": True})
+    _leave_clusters([], made, {"mini": False, "other": True})
     assert made.probes == {"mini": keys - {"mseb_clustering_speaker"}, "other": keys}
     assert made.left_out == ["mini, mseb_clustering_speaker: its clusters are those of another sound"]
+
+
+@pytest.mark.parametrize(("found", "others"), [(1.0, 0), (2.0, 3)])
+def test_clusters_that_turn_over_are_left_out(found: float, others: int) -> None:
+    """On equal sound, as on another processor: nothing is said of them, and the attestation says on how many clips."""
+    key = "mseb_clustering_speaker"
+
+    def clustered(cluster: float) -> list[ClipRow]:
+        probes = {
+            key: ProbeValue(
+                status="ok", shared={"label": 0.0}, reference={"cluster_0": 1.0}, resynthesis={"cluster_0": cluster}
+            )
+        }
+        return [row(f"c{at}").model_copy(update={"probes": probes}) for at in range(3)]
+
+    made = Made(probes={"mini": {key, "asr"}}, rows={("mini", each.clip): each for each in clustered(found)})
+    _leave_clusters(clustered(1.0), made, {"mini": True})
+    left = [f"mini, {key}: found anew, clusters of the same sound are others on {others} clips"] if others else []
+    assert made.left_out == left
+    assert made.probes == {"mini": {"asr"} if others else {key, "asr"}}
 
 
 def test_a_statement_holds_as_many_datasets_as_a_submission() -> None:

@@ -35,6 +35,14 @@ class TestBodyLimit:
         assert answer.json()["error"] == "TooLarge"
         assert f"at most {LIMIT} bytes" in answer.json()["detail"]
 
+    def test_an_address_that_is_long_is_refused_unread(self, client: TestClient) -> None:
+        """Before it is parsed: thousands of parameters took half a second each time, and a page that lists them."""
+        answer = client.get("/ranking", params={f"x{number}": "" for number in range(2_000)})
+        assert (answer.status_code, answer.json()["error"]) == (414, "TooLarge")
+        some = client.get("/api/v1/ranking", params={f"x{number}": "" for number in range(100)})
+        assert (some.status_code, len(some.json()["problems"])) == (400, 20)
+        assert "the first 20 of 100" in some.json()["detail"]
+
     def test_a_body_that_turns_out_to_be_large_is_broken_off(self, client: TestClient) -> None:
         """Without a length what comes is counted: a decision is read before anybody is asked for a token."""
         answer = client.post(DECISION, content=pieces(2 * LIMIT), headers={"content-type": "application/json"})

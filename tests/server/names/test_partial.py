@@ -11,6 +11,9 @@ from support.pipeline.stats import draw_rows, failed
 from support.server.ingest import CLIPS, Service, categories, make_file
 
 from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.server.database.models import Submission
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names.claims import name_warnings
 
 SEEDS = count(50)
 BITS = parse_condition("bits:0.1")
@@ -67,3 +70,15 @@ def test_all_of_a_small_dataset_take_no_place_of_a_large_one(service: Service, s
     service.know("large", categories(30, "large"))
     assert send("ann", clips=28, of=30, lost=14, dataset="large")["status"] == "self-reported"
     assert send("mallory")["status"] == "held"
+
+
+def test_no_two_anonymous_files_are_of_one_sender(service: Service, tmp_path: Path) -> None:
+    """A few clips that would stand in front of another visitor's say so, where a moderator decides about them."""
+    with service.database.transaction(write=True) as session:
+        whole = make_file(draw_rows(next(SEEDS), CLIPS), tmp_path / "whole", codec="opus_96k")
+        decide(session, service.send(whole, account=None).json()["id"], "accept", "", actor="moderator")
+    few = make_file(draw_rows(next(SEEDS), 6), tmp_path / "few", codec="opus_96k", about={"clips": CLIPS})
+    later = service.send(few, account=None).json()["id"]
+    with service.database.transaction() as session:
+        told = [text for _, text in name_warnings(session, session.get_one(Submission, later))]
+    assert told == ["stands in front of the results of an anonymous upload under a name of the catalogue"]
