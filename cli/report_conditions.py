@@ -20,9 +20,7 @@ def condition_results(
         if entry.condition is not None:
             concerned.setdefault(entry.card.name, []).append(entry)
     return [
-        ConditionResult(
-            row, _info(entry), word_errors(row, applications_of(entry)), states=_states(entry), clips=str(_clips(entry))
-        )
+        ConditionResult(row, _info(entry), word_errors(row, applications_of(entry)), clips=str(_clips(entry)))
         for entry in results
         if any(other is entry or _clips(other) == _clips(entry) for other in concerned.get(entry.card.name, ()))
         for row in rows_of(entry)
@@ -31,10 +29,6 @@ def condition_results(
 
 def _info(entry: Results) -> ConditionInfo:
     return ConditionInfo() if entry.condition is None else ConditionInfo(**entry.condition.facts())
-
-
-def _states(entry: Results) -> dict[str, str]:
-    return {of.info.name: of.info.manifest_hash for of in entry.datasets}
 
 
 def _clips(entry: Results) -> list[tuple[object, ...]]:

@@ -125,6 +125,8 @@ def result_of(entry: Results, category: CategoryAggregate, rank: Rank | None) ->
         summary=summary.model_copy(update={"tokens_per_second": card.tokens_per_second}),
         rank=(rank.best, rank.worst) if rank else None,
         operations={of.info.name: of.operations for of in entry.datasets if of.operations is not None},
+        states={of.info.name: of.info.manifest_hash for of in entry.datasets},
+        definitions=entry.metrics,
     )
 
 

@@ -60,8 +60,8 @@ def measured(row: ConditionResult, quantity: Quantity) -> Measured:
         names, by = (heard.numbers.dataset,) if heard.numbers.dataset else names, heard.model
     else:
         keys = overall_metrics(summary.category) if quantity.key == SCORE_KEY else (quantity.key,)
-        by = tuple(row.definitions.get(key) for key in keys)
-    return Measured(tuple((name, row.states.get(name, "")) for name in sorted(names)), by)
+        by = tuple(row.result.definitions.get(key) for key in keys)
+    return Measured(tuple((name, row.result.states.get(name, "")) for name in sorted(names)), by)
 
 
 def usual(

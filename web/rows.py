@@ -65,9 +65,9 @@ class CodecResult:
     sender: str = ""
     """Who counts once where what most have is chosen; '' for the codec by itself."""
     states: Mapping[str, str] = field(default_factory=dict)
-    """State of each dataset, where a board has several under one name."""
+    """Hash of the manifest of each dataset: there may be several under one name."""
     definitions: Mapping[str, str] = field(default_factory=dict)
-    """Metric key to version of the definition that its values follow, where a board has several."""
+    """Metric key to version of the definition that its values follow."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -137,10 +137,6 @@ class ConditionResult:
     """Word error rate in %, where it was measured."""
     source: str = ""
     """``verified`` or ``self-reported by ACCOUNT``; '' where nobody sends results."""
-    states: Mapping[str, str] = field(default_factory=dict)
-    """Hash of the manifest of each dataset."""
-    definitions: Mapping[str, str] = field(default_factory=dict)
-    """Metric key to version of the definition that its values follow."""
     clips: str | None = ""
     """Names its clips: '' are all of its datasets; None where nobody knows on which it rests."""
 

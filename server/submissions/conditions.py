@@ -72,12 +72,10 @@ def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
     return [
         ConditionResult(
-            replace(result, sender=sender),
+            replace(result, sender=sender, states=states, definitions=submission.metrics),
             info,
             word_errors(result, applications),
             source,
-            states,
-            submission.metrics,
             # of a part, or where clips failed, the rows alone say which are left
             clips="" if result.summary.complete else None,
         )

@@ -11,10 +11,11 @@ from support.pipeline.stats import card, draw_rows, write_run
 
 from codec_superb.cli.application_metrics import measured_metrics, metrics_as_data, short_notes
 from codec_superb.cli.commands.report import load, rank, write
-from codec_superb.cli.report_data import report_data
+from codec_superb.cli.report_data import codec_results, report_data
 from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.runs.outcome import ProbeCounts, RunOutcome
+from codec_superb.web.figures.pareto import contenders, measured_of
 from codec_superb.web.report.application_details import numbers_table
 
 
@@ -111,3 +112,15 @@ def test_charts_of_many_clips_are_of_some_and_say_so(tmp_path: Path, monkeypatch
     monkeypatch.undo()
     write(results, rank(results), tmp_path / "all.html")
     assert "Drawn are" not in (tmp_path / "all.html").read_text()
+
+
+def test_a_front_is_of_one_state_of_a_dataset(tmp_path: Path) -> None:
+    """Clips of a later one, under the same name, may be easier."""
+    for seed, name in enumerate(("opus_16k", "opus_24k", "opus_32k")):
+        later = {"manifest_hash": "b" * 64} if seed == 2 else {}
+        write_run(tmp_path, draw_rows(seed, 15), card=card(name), **later)
+    found = load([tmp_path])
+    rows = [row for row in codec_results(found, rank(found)) if row.summary.category == "speech"]
+    measured = [measured_of(row, "score") for row in rows]
+    in_front = [rows[place].codec for place in contenders([True] * 3, [True] * 3, measured)]
+    assert sorted(in_front) == ["opus_16k", "opus_24k"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -40,7 +41,12 @@ def of(codec: str, value: float, where: str, sender: str, strength: float = 5, *
     """Make a result of a sender on a dataset."""
     made = row(codec, value, info(strength), failed=failed)
     its = made.result.summary.model_copy(update={"datasets": (where,)})
-    return replace(made, result=replace(made.result, summary=its, sender=sender), states={where: "aa"})
+    return replace(made, result=replace(made.result, summary=its, sender=sender, states={where: "aa"}))
+
+
+def otherwise(row: ConditionResult, **changes: Any) -> ConditionResult:
+    """Return the same, measured otherwise."""
+    return replace(row, result=replace(row.result, **changes))
 
 
 def test_values_stand_by_strength_with_the_clean_one_first() -> None:
@@ -117,8 +123,8 @@ def test_a_chart_holds_equal_measurements_alone() -> None:
         line.name: line.cells[0].small.partition("not drawn: ")[2] for line in part.lines if line.condition != "clean"
     }
     assert told == {"opus_12k": "", "gsm": "", **{f"eve_{n}": "on easy" for n in range(9)}}
-    other = [replace(of("flac", 0.9, "mini", "cat"), states={"mini": "bb"})]
-    other += [replace(of("lyra", 0.9, "mini", "dan"), definitions={"pesq": "2"}, states={"mini": "aa"})]
+    other = [otherwise(of("flac", 0.9, "mini", "cat"), states={"mini": "bb"})]
+    other += [otherwise(of("lyra", 0.9, "mini", "dan"), definitions={"pesq": "2"})]
     (part,) = condition_parts([], [*honest, *other], family_styles(["opus", "gsm", "flac", "lyra"]))
     assert [line.name for line in part.charts[0].lines] == ["opus_12k", "gsm"]
     why = [line.cells[0].small.partition("not drawn: ")[2] for line in part.lines]
