@@ -64,14 +64,11 @@ def measured(row: ConditionResult, quantity: Quantity) -> Measured:
     return Measured(tuple((name, row.result.states.get(name, "")) for name in sorted(names)), by)
 
 
-def usual(
-    rows: Sequence[ConditionResult], quantity: Quantity, clean: Sequence[ConditionResult] = ()
-) -> Measured | None:
+def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | None:
     """Choose what most senders have; None without a value.
 
-    Of equal ones what somebody ran again, then what a ``clean`` result has too, which others compare with theirs, what
-    is complete, of most codecs, of most results, on more datasets, the first by name. Incomplete results have a vote
-    too: under bit errors clips of honest codecs fail.
+    Of equal ones what somebody ran again, then what is complete, of most codecs, of most results, on more datasets, the
+    first by name. Incomplete results have a vote too: under bit errors clips of honest codecs fail.
     """
     valued = [(measured(row, quantity), row) for row in rows if value_of(row, quantity)]
     # a codec under thirty strengths is one
@@ -80,11 +77,10 @@ def usual(
     found = Counter(kind for kind, _ in valued)
     proved = {kind for kind, sender, _ in votes if sender.startswith("verified:")}
     whole = {kind for kind, row in valued if row.result.summary.complete}
-    beside = {measured(row, quantity) for row in clean if value_of(row, quantity)}
 
     def order(kind: Measured) -> tuple[object, ...]:
         senders, codecs = counts[kind]
-        by_votes = (-senders, kind not in proved, kind not in beside, kind not in whole, -codecs, -found[kind])
+        by_votes = (-senders, kind not in proved, kind not in whole, -codecs, -found[kind])
         return *by_votes, -len(kind.on), kind.on, repr(kind.by)
 
     return min(counts, key=order, default=None)
@@ -100,7 +96,7 @@ def comparable(
     rows: Sequence[ConditionResult], clean: Sequence[ConditionResult], quantity: Quantity
 ) -> list[ConditionResult]:
     """Return the ``clean`` results and ``rows`` of which the quantity can be drawn in one chart."""
-    chosen = usual(rows, quantity, clean)
+    chosen = usual(rows, quantity)
     alike = [row for row in (*clean, *rows) if value_of(row, quantity) and measured(row, quantity) == chosen]
     return with_clean([row for row in alike if not row.of.kind], [row for row in alike if row.of.kind])
 

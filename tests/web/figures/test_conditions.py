@@ -158,15 +158,6 @@ def test_one_result_takes_nobodys_off_the_codecs_page(sender: str) -> None:
     assert [text for _, text in part.charts[0].columns] == ["clean", "1", "3", "10"]
 
 
-def test_of_two_senders_the_one_measured_like_the_clean_value_is_drawn() -> None:
-    """However many odd strengths the other one sends: at first a codec's page has two senders of a kind."""
-    own = [of("opus_12k", 0.6, "mini", "ann", strength) for strength in (1, 3, 10)]
-    theirs = [of("opus_12k", 0.9, "a_dataset", "mallory", strength) for strength in range(4, 9)]
-    clean = replace(of("opus_12k", 0.7, "mini", "ann"), of=ConditionInfo())
-    (part,) = condition_parts([clean], [*theirs, *own], family_styles(["opus"]))
-    assert [text for _, text in part.charts[0].columns] == ["clean", "1", "3", "10"]
-
-
 def test_strengths_are_those_of_most_senders() -> None:
     """Six codecs of one account under an odd strength leave that of five accounts where it is."""
     honest = [of(f"codec_{n}", 0.5, "mini", f"account_{n}", strength) for n in range(5) for strength in (0.5, 10)]
