@@ -56,9 +56,9 @@ class Head:
 
     def logits(self, pooled: Array) -> Floats:
         """Return the score of each class before the softmax."""
-        summed = self.layers @ ((pooled - self.mean) / self.deviation)
-        # two classes without a clip have one score but for rounding, and a tie is decided the same way everywhere
-        return np.asarray(self.matrix @ summed + self.bias, np.float64).round(_DECIMALS)
+        summed = self.layers.astype(np.float64) @ ((pooled.astype(np.float64) - self.mean) / self.deviation)
+        # two classes without a clip have one score but for rounding, here of 64 bits: so their tie is one everywhere
+        return np.asarray(self.matrix.astype(np.float64) @ summed + self.bias).round(_DECIMALS)
 
 
 class AdamW:

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.titles import text_fault
-from codec_superb.server.database.models import PUBLIC, Codec, Submission
+from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import Database, bump_revision, record_change
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
 from codec_superb.server.moderation.repository import (
@@ -212,9 +212,6 @@ def transfer(session: Session, kind: Kind, name: str, account: str, *, actor: st
     if before == account:
         raise Conflict(f"{named.name} belongs to {account} already")
     named.owner = receiver
-    if isinstance(named, Codec):
-        # free until its next version, for another codec of the account too
-        named.skeleton = named.title_skeleton = None
     record(session, actor, f"{kind}.transferred", named.name, before=before, after=account)
     session.flush()
     # results under a name that nobody owns stand in another order: a state of the board of its own

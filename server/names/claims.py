@@ -68,7 +68,7 @@ def claim_public_names(session: Session, submission: Submission, *, actor: str) 
     expect_look(session, card, submission.account_id, of_others=True)
     if submission.custom:
         return
-    take_look(session, codec, card)
+    take_look(session, codec, card, submission.account_id)
     if keeper(session, codec, besides=submission.id) is None and codec.owner_id != submission.account_id:
         codec.owner_id = submission.account_id
         record(session, actor, "codec.claimed", codec.name, account=submission.account_id)

@@ -41,11 +41,16 @@ def family_of(session: Session, name: str, *, besides: str = "") -> Family | Non
     return found if found is not None and _family_stands(session, found, besides) else None
 
 
-def codec_like(session: Session, text: str, name: str) -> Codec | None:
-    """Return another codec than ``name`` whose name or title looks like ``text``."""
+def codec_like(session: Session, text: str, name: str, account: int | None) -> Codec | None:
+    """Return another codec than ``name`` whose name or title looks like ``text``, but for what ``account`` was given.
+
+    Of what an account was given, and has no results in yet, the look is free for another codec of it, and for nobody
+    else's: its results are public all the while.
+    """
     folded = skeleton(text)
     alike = or_(Codec.skeleton == folded, Codec.title_skeleton == folded)
-    return session.scalars(select(Codec).where(Codec.name != name, alike, TAKEN).limit(1)).first()
+    found = session.scalars(select(Codec).where(Codec.name != name, alike, TAKEN))
+    return next((other for other in found if not _is_given(session, other, account)), None)
 
 
 def family_like(session: Session, name: str, account: int | None) -> Family | None:
@@ -65,7 +70,7 @@ def expect_look(session: Session, card: Card, account: int | None, *, of_others:
     for field, text in (("name", card.name), ("title", card.title)):
         if listed := catalogue.look_alike(text):
             raise alike(field, text, f"the codec {listed}")
-        other = codec_like(session, text, card.name)
+        other = codec_like(session, text, card.name, account)
         if other is not None and (of_others or _is_own(other, account)):
             raise alike(field, text, f"the codec {other.name}")
     listed = catalogue.families().get(skeleton(card.family), card.family)
@@ -79,16 +84,16 @@ def expect_look(session: Session, card: Card, account: int | None, *, of_others:
 def look_clashes(session: Session, card: Card, account: Account | None) -> list[str]:
     """Say which name, title or family looks like that of another codec or family, and what frees it."""
     found = []
-    sender = "nobody" if account is None else account.name
+    sender, own = ("nobody", None) if account is None else (account.name, account.id)
     for field, text in (("name", card.name), ("title", card.title)):
-        if (other := codec_like(session, text, card.name)) is not None:
+        if (other := codec_like(session, text, card.name, own)) is not None:
             public = select(exists().where(Submission.codec_id == other.id, Submission.status.in_(PUBLIC)))
             named = f"the codec {other.name}" if session.scalar(public) else "a codec that is looked at again"
             clash = f"the {field} {text!r} looks like that of {named}"
             found.append(
                 f"{clash}: before it is accepted that is withdrawn, or given to {sender}, which frees its look"
             )
-    if (family := family_like(session, card.family, None if account is None else account.id)) is not None:
+    if (family := family_like(session, card.family, own)) is not None:
         clash = f"the family {card.family!r} looks like the family {family.name}"
         found.append(
             f"{clash}: before it is accepted the results in that are withdrawn, and what was given is given to {sender}"
@@ -96,12 +101,17 @@ def look_clashes(session: Session, card: Card, account: Account | None) -> list[
     return found
 
 
-def take_look(session: Session, codec: Codec, card: Card) -> None:
-    """Give a codec the look of its name and its title, which codecs have to give up of which nothing stands."""
+def take_look(session: Session, codec: Codec, card: Card, account: int | None) -> None:
+    """Give a codec of ``account`` the look of its name and its title.
+
+    Codecs have to give it up of which nothing stands, and those that the account was given.
+    """
     own = {"skeleton": skeleton(codec.name), "title_skeleton": skeleton(card.title)}
     held = or_(Codec.skeleton.in_(own.values()), Codec.title_skeleton.in_(own.values()))
-    for other in session.scalars(select(Codec).where(Codec.id != codec.id, held, ~TAKEN)):
-        other.skeleton = other.title_skeleton = None
+    taken = set(session.scalars(select(Codec.id).where(held, TAKEN)))
+    for other in session.scalars(select(Codec).where(Codec.id != codec.id, held)).all():
+        if other.id not in taken or _is_given(session, other, account):
+            other.skeleton = other.title_skeleton = None
     session.flush()
     codec.skeleton, codec.title_skeleton = own["skeleton"], own["title_skeleton"]
 
@@ -114,6 +124,13 @@ def alike(field: str, text: str, other: str) -> Conflict:
         "got": text, "how_to_fix": fix,
     }  # fmt: skip
     return Conflict(f"the {field} {text!r} looks like that of {other}; {fix}", problems=[problem])
+
+
+def _is_given(session: Session, codec: Codec, account: int | None) -> bool:
+    """Whether an account was given a codec in which it has no results that take names."""
+    own = (Submission.codec_id == codec.id, Submission.account_id == account, TAKES)
+    given = _is_own(codec, account) and _was_given(session, "codec", codec.name)
+    return given and not session.scalar(select(exists().where(*own)))
 
 
 def _is_own(other: Codec | Family, account: int | None) -> bool:

@@ -40,7 +40,7 @@ class OwnWindows(MovingWindows):
             times = self._within(key, expiry)
             if len(times) + amount > limit:
                 return False
-            times.extend([time.time()] * amount)
+            times.extend([time.monotonic()] * amount)
             self._hits[key] = expiry, times
             return True
 
@@ -48,7 +48,8 @@ class OwnWindows(MovingWindows):
         """Return the time of the oldest request in the window, and their number."""
         with self._lock:
             times = self._within(key, expiry)
-            return (times[0] if times else time.time()), len(times)
+            # a clock that is set back moves no window: what is told is of this moment
+            return time.time() - (time.monotonic() - times[0] if times else 0.0), len(times)
 
     @property
     def base_exceptions(self) -> type[Exception]:
@@ -73,13 +74,13 @@ class OwnWindows(MovingWindows):
 
     def _within(self, key: str, expiry: int) -> deque[float]:
         _, times = self._hits.get(key, (expiry, deque[float]()))
-        begun = time.time() - expiry
+        begun = time.monotonic() - expiry
         while times and times[0] < begun:
             times.popleft()
         return times
 
     def _sweep(self) -> None:
-        now = time.time()
+        now = time.monotonic()
         over = [key for key, (expiry, times) in self._hits.items() if not times or times[-1] < now - expiry]
         for key in over:
             del self._hits[key]

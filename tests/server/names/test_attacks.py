@@ -96,6 +96,7 @@ class TestTitles:
             account_of(session, "lab")
             session.flush()
             transfer(session, "codec", "wren_1k", "lab", actor="moderator")
+        assert status(service, packed("linnet_1k", title="Wren at 1 kbps"), "somebody else") == "held"
         assert status(service, packed("finch_1k", title="Wren at 1 kbps"), "lab") == "self-reported"
         assert service.send(packed("wren_1k", seed=3)).status_code == 409
         assert service.client.get(f"{UPLOADS}/{first['id']}").status_code == 200

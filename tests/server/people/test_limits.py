@@ -181,7 +181,8 @@ def test_a_proxy_that_is_no_address(text: str) -> None:
 def test_many_that_count_at_once_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than the limit from eight threads; what is over is forgotten with its counter."""
     windows, now = OwnWindows(), 1_000_000.0
-    monkeypatch.setattr(time, "time", lambda: now)
+    for clock in ("time", "monotonic"):
+        monkeypatch.setattr(time, clock, lambda: now)
 
     def count(address: int) -> int:
         return sum(windows.acquire_entry("all", 300, 60) for _ in range(100)) + windows.acquire_entry(
@@ -203,7 +204,8 @@ def test_many_that_count_at_once_are_counted(monkeypatch: pytest.MonkeyPatch) ->
 def test_counters_in_memory_are_those_of_the_package(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     """As ``limits`` counts in a moving window, at 200 drawn moments."""
     draw, now = random.Random(limit), 1_000_000.0
-    monkeypatch.setattr(time, "time", lambda: now)
+    for clock in ("time", "monotonic"):
+        monkeypatch.setattr(time, clock, lambda: now)
     ours, theirs = OwnWindows(), MemoryStorage()
     for _ in range(200):
         now += draw.uniform(0.0, 5.0)

@@ -255,11 +255,11 @@ def test_front_is_of_codecs_on_the_same_datasets() -> None:
         for number, on in enumerate((("easy",), ("easy",), ("easy", "mini")))
     ]
     assert traces(chart([*usual, *easy]), "front")[None]["y"] == [0.6, 0.8]
-    assert front_notes([*usual, *easy], SCORE).endswith("as most: easy0, easy1, easy2.")
+    assert front_notes([*usual, *easy], SCORE).endswith("definitions): easy0, easy1, easy2.")
     assert front_notes(usual, SCORE) == ""
     bare = [replace(one(row.codec, row.kbps, None), sender=row.sender) for row in usual]
     assert set(traces(chart([*bare, *easy[:2]]), "front")[None]["y"]) == {0.9}
     assert front_notes([*bare, *easy[:2]], SCORE) == ""  # none outside of what is drawn
     parts = [replace(one(f"part{n}", 2.0, 0.95, datasets=("easy",), complete=False), sender=f"p{n}") for n in range(3)]
     assert traces(chart([*usual, *parts]), "front")[None]["y"] == [0.6, 0.8]  # more senders, of a few clips each
-    assert front_notes([*usual, *parts], SCORE).endswith("as most: part0, part1, part2.")
+    assert front_notes([*usual, *parts], SCORE).endswith("definitions): part0, part1, part2.")
