@@ -10,7 +10,7 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.select import source_labels
-from codec_superb.web.application_rows import most_sent_and_whole
+from codec_superb.web.application_rows import most_sent_and_whole, parts_of
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
@@ -31,11 +31,11 @@ def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
         there = [row for row in rows if row.applications[key].numbers.dataset == dataset and row.source != "published"]
         if there:
             usual[dataset] = most_sent_and_whole(
-                (_state(row, dataset), sender_of(row, key), row.result.summary.complete) for row in there
+                (_state(row, key), sender_of(row, key), row.result.summary.complete) for row in there
             )
     return [
         row for row in rows
-        if row.source == "published" or _state(row, on := row.applications[key].numbers.dataset) == usual[on]
+        if row.source == "published" or _state(row, key) == usual[row.applications[key].numbers.dataset]
     ]  # fmt: skip
 
 
@@ -44,8 +44,10 @@ def sender_of(row: BoardRow, key: str) -> str:
     return row.submitter if row.applications[key].run_again is False else row.result.sender
 
 
-def _state(row: BoardRow, dataset: str) -> tuple[str | None, ...]:
-    return tuple(map(row.result.states.get, [dataset] if dataset else row.result.summary.datasets))
+def _state(row: BoardRow, key: str) -> tuple[str | None, ...]:
+    """Return the states of the datasets that take part in a figure, however many others were run."""
+    parts = parts_of(row.applications[key].numbers, row.result.summary.datasets)
+    return tuple(map(row.result.states.get, sorted({name for name, _ in parts})))
 
 
 def source_text(source: SourceFilter) -> str:

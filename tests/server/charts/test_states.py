@@ -11,7 +11,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 
+from codec_superb.applications.table import AVERAGES
 from codec_superb.server.board.entries import BoardEntry, on_usual_state
+from codec_superb.server.charts.rows import on_usual_states, rows_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 
@@ -76,3 +78,22 @@ def test_senders_choose_the_state_and_complete_results_a_tie(board: TestClient, 
     assert [entry.codec for entry in on_usual_state(few, "mini")] == ["codec_0"]
     short = [entry if entry.codec == "codec_3" else as_partial(entry) for entry in entries]
     assert [entry.codec for entry in on_usual_state(short, "mini")] == ["codec_0", "codec_1", "codec_2"]
+
+
+def test_who_ran_more_datasets_has_the_same_average(board: TestClient, app: FastAPI) -> None:
+    """Of a figure over several datasets those that take part count: what else was run is no other state."""
+    del board
+    names = sorted({name for name, _ in AVERAGES["ultra_average"].parts})
+    made = []
+    for row, datasets in zip(
+        rows_of(app.state.board.current.frame("speech", "", "runs")), (names, [*names, "mini"]), strict=False
+    ):
+        figure = row.applications[WER]
+        told = {"figure": "ultra_average", "probe": "ultra", "dataset": ""}
+        figures = {"ultra_average": replace(figure, numbers=figure.numbers.model_copy(update=told))}
+        summary = row.result.summary.model_copy(update={"datasets": tuple(datasets)})
+        result = replace(row.result, summary=summary, states=dict.fromkeys(datasets, "a"))
+        made.append(replace(row, result=result, applications=figures))
+    assert on_usual_states(made, "ultra_average") == made
+    other = replace(made[1], result=replace(made[1].result, states=dict.fromkeys(names, "b")))
+    assert on_usual_states([*made, other], "ultra_average") == made
