@@ -40,8 +40,8 @@ def test_an_answer_larger_than_the_cache_is_not_kept() -> None:
 
 
 def test_an_address_takes_no_room(client: TestClient) -> None:
-    """The limit is one of answers: addresses of 8 kB are not kept beside them."""
-    client.get("/compare", params={"choose": "1", "codec": "x" * 8_000})
+    """The limit is one of answers: addresses of 30 kB are not kept beside them."""
+    client.get("/compare", params={"choose": "1", "codec": "x" * 30_000})
     kept = client.app.state.answers._kept  # type: ignore[attr-defined]  # Starlette's application
     assert len(kept) == 1
     assert max(len(part) for key in kept for part in key[:2]) < 100

@@ -13,6 +13,7 @@ from support.coroutines import run
 
 from codec_superb.server.http import body_limit
 from codec_superb.server.http.body_limit import LIMIT
+from codec_superb.web.site.board.columns import CHOOSABLE
 
 DECISION = "/api/v1/submissions/abc/decision"
 
@@ -39,9 +40,15 @@ class TestBodyLimit:
         """Before it is parsed: thousands of parameters took half a second each time, and a page that lists them."""
         answer = client.get("/ranking", params={f"x{number}": "" for number in range(2_000)})
         assert (answer.status_code, answer.json()["error"]) == (414, "TooLarge")
+        assert client.get("/ranking", params={"source": "x" * 33_000}).status_code == 414
         some = client.get("/api/v1/ranking", params={f"x{number}": "" for number in range(100)})
         assert (some.status_code, len(some.json()["problems"])) == (400, 20)
         assert "the first 20 of 100" in some.json()["detail"]
+
+    def test_all_columns_may_be_chosen(self, client: TestClient) -> None:
+        """By the form, one parameter each, and in the address that follows."""
+        answer = client.get("/", params={"columns": list(CHOOSABLE)}, headers={"Accept": "text/html"})
+        assert answer.status_code == 200
 
     def test_a_body_that_turns_out_to_be_large_is_broken_off(self, client: TestClient) -> None:
         """Without a length what comes is counted: a decision is read before anybody is asked for a token."""
