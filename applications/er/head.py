@@ -104,7 +104,7 @@ def train_classes(pooled: Array, wanted: Floats, *, one_each: bool = True) -> He
     clips, layers, dimensions = pooled.shape
     # in 64 bits: the error of a class that no clip has is one number at first, whose products with numbers of mean 0
     # are rounding alone, and AdamW takes steps of its rate however small a gradient is
-    layered = pooled.transpose(1, 0, 2).astype(np.float64)
+    layered = pooled.transpose(1, 0, 2).astype(np.float64, order="C")
     mean, deviation = layered.mean(axis=1), layered.std(axis=1)
     deviation[deviation <= LEAST_DEVIATION * deviation.max(axis=-1, keepdims=True)] = np.inf
     layered -= mean[:, None]

@@ -33,6 +33,8 @@ from codec_superb.web.figures.layout import Figure
 
 LIMIT = 64_000_000
 """Bytes of answers that are kept."""
+_LARGE = 30_000
+"""Bytes of a compressed answer that is not unpacked in the event loop: half a megabyte and more."""
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 _Key = tuple[str, str, int]
@@ -181,7 +183,7 @@ async def cached(
                 # of an older revision nothing is kept: all who wait would make it again, one behind the other
                 newest = board_of(request).current
                 answer = await cache.get((*place, newest.revision), lambda: make(newest))
-    return respond(request, answer, max_age)
+    return await respond(request, answer, max_age)
 
 
 async def count_computation(request: Request) -> None:
@@ -199,7 +201,7 @@ def answers_of(request: Request) -> AnswerCache:
     return cache
 
 
-def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Response:
+async def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Response:
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
     packed = answer.compressed and accepts_gzip(request.headers)
     etag = answer.compressed_etag if packed else answer.etag
@@ -212,8 +214,16 @@ def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Respon
         # RFC 9110, 15.4.5: a 304 carries only the metadata by which caches update what they have
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
-    body = answer.kept if packed else answer.body
+    body = answer.kept if packed else await _unpacked(request, answer)
     return Response(body, media_type=answer.media_type, headers=headers | dict(answer.headers))
+
+
+async def _unpacked(request: Request, answer: EncodedAnswer) -> bytes:
+    """Return the uncompressed form; of an export, which takes tens of milliseconds, from a thread, in turn."""
+    if answer.compressed and len(answer.kept) > _LARGE:
+        async with turn(request):
+            return await run_in_threadpool(lambda: answer.body)
+    return answer.body
 
 
 def _matches(header: str | None, etag: str) -> bool:

@@ -228,6 +228,8 @@ class Combinations:
     """Names of each combination."""
     states: tuple[tuple[str, ...], ...]
     """State of each of them."""
+    texts: tuple[str, ...]
+    """Each in words, by which ties are broken: those of a score or a metric as a chart's front has them (``On``)."""
 
 
 def _combinations(states_and_definitions: Sequence[tuple[_States, Hashable]]) -> Combinations:
@@ -239,7 +241,12 @@ def _combinations(states_and_definitions: Sequence[tuple[_States, Hashable]]) ->
         np.array(numbers, np.int64),
         tuple(tuple(name for name, _ in pairs) for pairs, _ in known),
         tuple(tuple(state for _, state in pairs) for pairs, _ in known),
-    )
+        tuple(
+            str((tuple(name for name, _ in pairs), (*(state for _, state in pairs), *behind)))
+            if isinstance(behind, tuple) else str([name for name, _ in pairs])
+            for pairs, behind in known
+        ),
+    )  # fmt: skip
 
 
 def _number(value: float | None) -> float:

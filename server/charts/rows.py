@@ -28,15 +28,20 @@ def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
     """
     usual: dict[str, tuple[str | None, ...]] = {}
     for dataset in {row.applications[key].numbers.dataset for row in rows}:
-        there = [row for row in rows if row.applications[key].numbers.dataset == dataset and row.source != "published"]
+        there = [row for row in rows if row.applications[key].numbers.dataset == dataset and not _of_table(row, key)]
         if there:
             usual[dataset] = most_sent_and_whole(
                 (_state(row, key), sender_of(row, key), row.result.summary.complete) for row in there
             )
     return [
         row for row in rows
-        if row.source == "published" or _state(row, key) == usual[row.applications[key].numbers.dataset]
+        if _of_table(row, key) or _state(row, key) == usual[row.applications[key].numbers.dataset]
     ]  # fmt: skip
+
+
+def _of_table(row: BoardRow, key: str) -> bool:
+    """Whether a figure is of a published table, also where a submission's row takes it over."""
+    return row.source == "published" or row.applications[key].codec != row.result.codec
 
 
 def sender_of(row: BoardRow, key: str) -> str:

@@ -27,6 +27,8 @@ from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import COLUMNS, BoardState, BoardView, Choices, RankBasis, SourceFilter
 
 PAGE_SIZE = 50
+_MOST_ROWS = 4 * PAGE_SIZE
+"""Rows that are kept of one choice of filters."""
 _Mask = NDArray[np.bool_]
 _Indices = NDArray[np.intp]
 
@@ -170,13 +172,13 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
     once = np.unique(np.stack([combinations.numbers[passed], frame.senders(key)[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
     present = [
-        (-senders[i], -counts[i], -len(names), names, i)
+        (-senders[i], -counts[i], -len(names), combinations.texts[i], names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]
     ]  # fmt: skip
     if not present:
         return -1, ()
     chosen = min(present)
-    return chosen[4], chosen[3]
+    return chosen[5], chosen[4]
 
 
 def reason_without_rank(ranked: Ranked, position: int) -> str:
@@ -308,7 +310,8 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
         best, worst = int(ranked.best[position]), int(ranked.worst[position])
         reason, entry = reason_without_rank(ranked, position), ranked.frame.entries[position]
         row = board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
-        ranked.rows[position] = row
+        if len(ranked.rows) < _MOST_ROWS:  # an export has all
+            ranked.rows[position] = row
     return row
 
 

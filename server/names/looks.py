@@ -111,7 +111,8 @@ def take_look(session: Session, codec: Codec, card: Card, account: int | None) -
     taken = set(session.scalars(select(Codec.id).where(held, TAKEN)))
     for other in session.scalars(select(Codec).where(Codec.id != codec.id, held)).all():
         if other.id not in taken or _is_given(session, other, account):
-            other.skeleton = other.title_skeleton = None
+            other.skeleton = None if other.skeleton in own.values() else other.skeleton
+            other.title_skeleton = None if other.title_skeleton in own.values() else other.title_skeleton
     session.flush()
     codec.skeleton, codec.title_skeleton = own["skeleton"], own["title_skeleton"]
 

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import AuditEntry, Codec, Family, Submission
+from codec_superb.server.database.models import Codec, Family, Submission
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.looks import TAKES
 from codec_superb.server.names.skeleton import skeleton
@@ -31,8 +31,6 @@ def _ensure(session: Session, actor: str) -> None:
     codecs = {codec.id: codec for codec in session.scalars(select(Codec).order_by(Codec.id))}
     taken = {each for codec in codecs.values() for each in (codec.skeleton, codec.title_skeleton) if each}
     known = set(session.scalars(select(Family.skeleton)))
-    # a moderator who gave a codec to another account freed its look
-    given = set(session.scalars(select(AuditEntry.subject).where(AuditEntry.action == "codec.transferred")))
     for codec in codecs.values():
         if codec.name in listed and codec.owner_id is not None:
             record(session, actor, "codec.released", codec.name, account=codec.owner_id)
@@ -45,7 +43,7 @@ def _ensure(session: Session, actor: str) -> None:
     titles = {codec_id: (title, family) for codec_id, title, family in cards}  # the last one is the newest
     for identity, codec in codecs.items():
         title, family = titles.get(identity, (None, None))
-        if codec.name in listed or title is None or codec.name in given:
+        if codec.name in listed or title is None:
             continue
         for column, text in (("skeleton", codec.name), ("title_skeleton", title)):
             folded = text and skeleton(text)

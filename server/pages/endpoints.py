@@ -95,7 +95,7 @@ async def openapi_document(request: Request) -> Response:
     state = request.app.state
     if not hasattr(state, "openapi"):
         state.openapi = encode_answer(UnsentAnswer(json.dumps(request.app.openapi(), separators=(",", ":")), JSON))
-    return respond(request, state.openapi)
+    return await respond(request, state.openapi)
 
 
 @router.get("/robots.txt")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.results import NO_SCORE, Estimate
+from codec_superb.web.application_rows import parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
@@ -70,7 +71,11 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
     if apart and found is not None and row.source != "published":  # of a table the family names the source already
         result = replace(result, family=f"{result.family} ({found.model.backend})")
     metrics = {quantity.key: application_value(row, quantity.key)}
-    on = () if found is None else (found.numbers.dataset,)  # whatever else was run on the codec
+    # whatever else was run on the codec; of a figure over several datasets those that take part
+    parts = set() if found is None else parts_of(found.numbers, result.summary.datasets)
+    on = tuple(sorted({name for name, _ in parts}))
+    if found is not None and found.codec != result.codec:
+        result = replace(result, states={})  # of a table, which the row takes over
     said = result.source if found is None else figure_label(result.source, found)
     summary = result.summary.model_copy(update={"metrics": metrics, "datasets": on})
     return replace(result, summary=summary, source=said)
