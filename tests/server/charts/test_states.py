@@ -59,6 +59,26 @@ def test_no_front_is_of_both(board: TestClient) -> None:
     assert "not measured as most were (datasets, their state, definitions): Codec 3" in board.get("/charts").text
 
 
+def test_of_as_many_senders_words_ranks_and_chart_have_the_same_state(app: FastAPI, database: Database) -> None:
+    """Three accounts on each: one order decides for all three."""
+    with database.transaction(write=True) as session:
+        for number, owner in enumerate(("ann", "bea", "cay", "dan", "eve", "fay")):
+            key = make_submission(session, f"codec_{number}", 6.0 + number, 0.6 + number / 20, owner=owner)
+            if number > 2:
+                stored = session.get_one(Submission, key)
+                newer = [{**one, "manifest_hash": "0" * 64} for one in stored.document["datasets"]]
+                stored.document = {**stored.document, "datasets": newer}
+    with TestClient(app) as board:
+        page = board.get("/?category=speech", headers={"Accept": "text/html"}).text
+        words = page[page.index('id="front-words"') :].split("</details>")[0]
+        rows = board.get("/api/v1/leaderboard?category=speech").json()["rows"]
+        drawn = front_of(board.get("/api/v1/leaderboard/chart?category=speech").json())
+    named = [number for number in range(6) if f"Codec {number}" in words]
+    assert named in ([0, 1, 2], [3, 4, 5])
+    assert sorted(row["codec"] for row in rows if row["rank"]) == [f"codec_{number}" for number in named]
+    assert drawn == pytest.approx([6.0 + number for number in named], rel=0.011)
+
+
 def test_an_application_is_drawn_on_one(board: TestClient) -> None:
     """With one front and one line of the original; the caption names what is left out."""
     asked = {"chart": "applications", "application": WER, "dataset": "mini"}
