@@ -8,10 +8,13 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.coroutines import run
 
 from codec_superb.server.answers.cache import HTML, AnswerCache, EncodedAnswer, UnsentAnswer, encode_answer
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.http.turns import FairTurns
 
 
 def answer(size: int) -> EncodedAnswer:
@@ -131,3 +134,16 @@ def test_a_quick_answer_is_made_at_once() -> None:
         asking = other.submit(threading.current_thread).result()
         assert other.submit(asyncio.run, ask(AnswerCache())).result().body == b"x"
     assert makers == [asking]
+
+
+def test_a_large_answer_is_unpacked_in_turn(client: TestClient) -> None:
+    """For who takes no gzip: of an export it takes tens of milliseconds of the event loop."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    plain = {"Accept-Encoding": "identity"}
+    document = client.get("/api/openapi.json", headers=plain).content
+    assert len(app.state.openapi.kept) > 30_000
+    app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    assert client.get("/api/openapi.json", headers=plain).status_code == 503
+    assert client.get("/api/openapi.json").content == document
+    assert client.get("/", headers=plain).status_code == 200

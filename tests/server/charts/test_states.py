@@ -12,10 +12,13 @@ from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 
 from codec_superb.applications.table import AVERAGES
+from codec_superb.metrics.results import Score
 from codec_superb.server.board.entries import BoardEntry, on_usual_state
 from codec_superb.server.charts.rows import on_usual_states, rows_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.figures.board import board_chart
 
 WER = "asr_wer_pct"
 
@@ -117,3 +120,9 @@ def test_who_ran_more_datasets_has_the_same_average(board: TestClient, app: Fast
     assert on_usual_states(made, "ultra_average") == made
     other = replace(made[1], result=replace(made[1].result, states=dict.fromkeys(names, "b")))
     assert on_usual_states([*made, other], "ultra_average") == made
+    figure = other.applications["ultra_average"]
+    best = figure.numbers.model_copy(update={"resynthesis": Score(value=99.0, low=98.0, high=100.0)})
+    other = replace(other, applications={"ultra_average": replace(figure, numbers=best)})
+    drawn = board_chart([*made, other], APPLICATIONS["ultra_average"])["data"]
+    assert 99.0 in [value for trace in drawn for value in trace["y"]]
+    assert [99.0 in trace["y"] for trace in drawn if trace["meta"]["role"] == "front"] == [False]

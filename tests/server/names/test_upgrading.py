@@ -9,8 +9,10 @@ from support.server.board import make_submission
 
 from codec_superb.server.database.models import Codec
 from codec_superb.server.database.session import Database
+from codec_superb.server.moderation.service import transfer
 from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.names.upgrading import ensure_names
+from codec_superb.server.people.tokens import account_of
 
 TITLES = {"lark_3k": "Лакмус", "wren_3k": "Lark", "owl_3k": "ʟark"}
 """An older version took the small capital of the last for a letter of its own."""
@@ -33,3 +35,21 @@ def test_looks_of_an_older_version_are_folded_anew(database: Database) -> None:
         assert looks["lark_3k"] == skeleton(TITLES["lark_3k"]) != OLDER["lark_3k"]
         assert looks["wren_3k"] == skeleton("Lark") == skeleton("ʟark")
         assert looks["owl_3k"] == OLDER["owl_3k"]
+
+
+def test_looks_of_names_that_were_given_are_registered_again(database: Database) -> None:
+    """An older version freed them for everybody until the next version, though the results were public."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "heron_3k", 3.0, owner="heron", card={"title": "Heron"})
+        ensure_names(session)
+        account_of(session, "lab")
+        session.flush()
+        transfer(session, "codec", "heron_3k", "lab", actor="moderator")
+        session.flush()
+        codec = session.scalars(select(Codec).where(Codec.name == "heron_3k")).one()
+        assert codec.title_skeleton == skeleton("Heron")  # free for the lab alone
+        codec.skeleton = codec.title_skeleton = None
+    with database.transaction(write=True) as session:
+        ensure_names(session)
+        codec = session.scalars(select(Codec).where(Codec.name == "heron_3k")).one()
+        assert (codec.skeleton, codec.title_skeleton) == (skeleton("heron_3k"), skeleton("Heron"))
