@@ -55,7 +55,7 @@ class Head:
         return _softmax(self.logits(pooled)).astype(np.float32)
 
     def logits(self, pooled: Array) -> Floats:
-        """Return the score of each class before the softmax."""
+        """Return the score of each class before the softmax, shape ``(classes,)``, rounded to 0.001."""
         summed = self.layers.astype(np.float64) @ ((pooled.astype(np.float64) - self.mean) / self.deviation)
         # two classes without a clip have one score but for rounding, here of 64 bits: so their tie is one everywhere
         return np.asarray(self.matrix.astype(np.float64) @ summed + self.bias).round(_DECIMALS)

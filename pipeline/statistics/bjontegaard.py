@@ -33,7 +33,9 @@ class RatePoint:
     kbps: float
     """Measured bitrate."""
     score: float
+    """From 0 to 1, or a metric's value."""
     codec: str = ""
+    """Its name; '' where nobody asks for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.comparison.families import Curves, compare_families, curves_of
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.pipeline.statistics.bjontegaard import rising
+from codec_superb.pipeline.statistics.bjontegaard import RatePoint, rising
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.server.compare.repository import (
     category_results,
@@ -55,15 +55,7 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
             points=found.delta.points,
             left_out=found.delta.left_out,
             reason=found.delta.reason,
-            sources=tuple(
-                sorted(
-                    {
-                        sources[point.codec]
-                        for family in (found.family, found.against)
-                        for point in rising(curves[found.category][family])
-                    }
-                )
-            ),
+            sources=_whose(sources, curves[found.category][found.family], curves[found.category][found.against]),
         )
         for found in compare_families(results, rankings)
     ]
@@ -73,6 +65,11 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
         for codec, reason in ranking.unranked.items()
     ]
     return rates, [*notes, *_dominated(curves, sources)]
+
+
+def _whose(sources: Mapping[str, str], *families: Sequence[RatePoint]) -> tuple[str, ...]:
+    """Say on whose word the points stand that are on the curves of families."""
+    return tuple(sorted({sources[point.codec] for points in families for point in rising(points)}))
 
 
 def _dominated(curves: Curves, sources: Mapping[str, str]) -> Iterator[RateNote]:

@@ -45,7 +45,7 @@ class OwnWindows(MovingWindows):
             return True
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:  # noqa: ARG002 - of ``limits``
-        """Return the time of the oldest request in the window, and their number."""
+        """Return when the oldest request of the window came, in seconds of Unix time, and their number."""
         with self._lock:
             times = self._within(key, expiry)
             # a clock that is set back moves no window: what is told is of this moment
