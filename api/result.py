@@ -22,7 +22,7 @@ from codec_superb.cli.report_data import codec_results, failures_of
 from codec_superb.data_manifests.objects.store_path import Place
 from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import Category, metrics_for
-from codec_superb.pipeline.aggregates.rate import measured_kbps
+from codec_superb.pipeline.aggregates.rate import measured_rates
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.codecs import compare_results
 from codec_superb.pipeline.comparison.results import ResultDataset, Results, combine
@@ -121,7 +121,9 @@ class Result:
         for key in entry.metrics:
             values = [row.metrics[key].value for row in ok if key in row.metrics]
             found[key] = _mean([value for value in values if value is not None])
-        found["kbps"] = measured_kbps(entry.aggregates, "", "")
+        found["kbps"] = measured_rates({(of.category, of.dataset): of for of in entry.aggregates.datasets}, [("", "")])[
+            0
+        ]
         found |= {"clips": len(entry.rows), "failed": len(entry.rows) - len(ok)}
         several = len(entry.aggregates.categories) > 1
         for category, score in self.score.items():

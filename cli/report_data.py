@@ -14,7 +14,6 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.codebooks import counts_by_name
 from codec_superb.pipeline.aggregates.evidence import short_clips
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
-from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
@@ -24,6 +23,7 @@ from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows, where
 from codec_superb.web.application_rows import application_rows
+from codec_superb.web.retrieval_examples import RetrievalExample
 from codec_superb.web.rows import (
     ApplicationRow,
     ClipFailure,
@@ -33,7 +33,6 @@ from codec_superb.web.rows import (
     RateComparison,
     ReportData,
     ReportSample,
-    RetrievalExample,
 )
 
 POINTS = 10_000
@@ -140,9 +139,13 @@ def applications_of(entry: Results, aggregates: Sequence[ApplicationAggregate] |
         entry.card.name,
         entry.aggregates.applications if aggregates is None else aggregates,
         probes,
-        lambda found: measured_kbps(entry.aggregates, found.probe, found.dataset),
+        {(part.category, part.dataset): part for part in entry.aggregates.datasets},
     )
-    return [replace(row, short=short.get((row.numbers.dataset, row.numbers.probe), 0)) for row in rows]
+    # tokens per second are those of the card, as of the codec's results
+    return [
+        replace(row, short=short.get((row.numbers.dataset, row.numbers.probe), 0), tokens_per_second=None)
+        for row in rows
+    ]
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:

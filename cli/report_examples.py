@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from codec_superb.applications.table import PROBES
-from codec_superb.web.rows import HeardQuery, RetrievalExample
+from codec_superb.web.retrieval_examples import HeardQuery, RetrievalExample
 
 if TYPE_CHECKING:
     from codec_superb.applications.results import ProbeInfo

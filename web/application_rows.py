@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isnan
 from typing import TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
-from codec_superb.web.rows import ApplicationRow, ProbeModel
-from codec_superb.web.text import count, shortened
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.aggregates.rate import Rated, measured_rates
+from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
+from codec_superb.web.text import count, kbps, shortened
 
 _LETTERS = 60
 """Of a setting, which is a stranger's word."""
@@ -45,6 +48,49 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
     told = list(found)
     counts, whole = sent((kind, who) for kind, who, _ in told), sent((kind, who) for kind, who, all_ in told if all_)
     return max(counts, key=lambda kind: (counts[kind][0], whole.get(kind, (0, 0))[0], counts[kind][1]))
+
+
+def usual_failures(told: Iterable[tuple[str, int]]) -> int:
+    """Return how many clips may have failed of one that is whole, from senders with their results' failed clips.
+
+    A model may fail on some clips of every codec, on a silent or a short one; the clips of the greatest errors, called
+    failed, would be the way to a rank, and one result without failures is no reason to leave all others out. So it is
+    the middle of the senders, each with the middle of its results; of two the nearer to the middle of all results.
+
+    >>> usual_failures([("ann", 1), ("bob", 3), ("cat", 4), ("dan", 6), ("eve", 2), ("mallory", 0)])
+    3
+    >>> usual_failures([("ann", 1), ("ann", 1), ("mallory", 0)]), usual_failures([("ann", 0), ("ann", 0), ("mallory", 9)])
+    (1, 0)
+    """
+    found: dict[str, list[int]] = {}
+    for sender, failed in told:
+        found.setdefault(sender, []).append(failed)
+    middles = sorted(_middle(its) for its in found.values()) or [0]
+    low, high = middles[(len(middles) - 1) // 2], middles[len(middles) // 2]
+    return max(low, min(high, _middle([failed for its in found.values() for failed in its] or [0])))
+
+
+def _middle(counts: Sequence[int]) -> int:
+    return sorted(counts)[len(counts) // 2]
+
+
+def at_rates_of(row: ApplicationRow, result: CodecResult) -> CodecResult:
+    """Return a codec's result at the rates of the clips behind a figure: on other sound it may spend other bits.
+
+    A figure that is taken over from a table stays at the rate that was measured.
+    """
+    if row.codec != result.codec:
+        return result
+    rate = None if isnan(row.kbps) else row.kbps
+    tokens = result.summary.tokens_per_second if row.tokens_per_second is None else row.tokens_per_second
+    summary = result.summary.model_copy(update={"kbps": rate, "tokens_per_second": tokens})
+    return replace(result, summary=summary, apart=row.apart)
+
+
+def rates_in_words(rows: Iterable[ApplicationRow]) -> str:
+    """Write the bitrates of a codec's figures; two where those on other sound are others, '' where none is known."""
+    rates = sorted(row.kbps for row in rows if not isnan(row.kbps))
+    return "\u2013".join(dict.fromkeys(kbps(rate) for rate in (rates[0], rates[-1]))) if rates else ""
 
 
 def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | None:
@@ -98,13 +144,14 @@ def _pair(setting: tuple[str, str]) -> str:
 def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     """Say what a reader of a figure must know, '' for nothing.
 
-    That is of how many of the clips that others ``beside`` it have, on how many it failed, and that its submission's
-    badge does not cover it.
+    That is of how many of the clips that others ``beside`` it have, on how many it failed, that its submission's badge
+    does not cover it, and that it says something else of the originals than others.
     """
     own, most = _asked(row), max(map(_asked, beside), default=0)
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
-    return ", ".join(filter(None, (fewer, failed, "not run again" if row.run_again is False else "")))
+    again = "not run again" if row.run_again is False else ""
+    return ", ".join(filter(None, (fewer, failed, again, "originals unlike others" if row.apart else "")))
 
 
 def _asked(row: ApplicationRow) -> int:
@@ -115,13 +162,17 @@ def application_rows(
     codec: str,
     aggregates: Sequence[ApplicationAggregate],
     probes: Mapping[str, Sequence[ProbeInfo]],
-    kbps: Callable[[ApplicationAggregate], float],
+    rated: Mapping[tuple[Category, str], Rated],
 ) -> list[ApplicationRow]:
     """Make the rows of one codec, in the order given; ``probes`` holds how the probes of each dataset were run.
 
-    ``kbps`` gives the measured bitrate of the clips behind a figure, NaN where it is not known.
+    ``rated`` holds what was measured of its clips by category and dataset, for the rates of those behind a figure.
     """
-    return [ApplicationRow(codec, found, _model(found, probes), kbps(found)) for found in aggregates]
+    names = {dataset for _, dataset in rated if dataset}
+    rates = [measured_rates(rated, parts_of(found, names)) for found in aggregates]
+    return [
+        ApplicationRow(codec, found, _model(found, probes), *its) for found, its in zip(aggregates, rates, strict=True)
+    ]
 
 
 def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> ProbeModel:

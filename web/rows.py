@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category
+from codec_superb.web.retrieval_examples import RetrievalExample
 
 Source = Literal["verified", "self-reported", "published"]
 """``verified``: run again by the maintainers; ``self-reported``: by whom it was submitted; ``published``: figures of a
@@ -68,6 +69,8 @@ class CodecResult:
     """Hash of the manifest of each dataset: there may be several under one name."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Metric key to version of the definition that its values follow."""
+    apart: bool = False
+    """Of a figure of an application that it shows, see :attr:`ApplicationRow.apart`."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -170,39 +173,6 @@ class ReportSample:
 
 
 @dataclass(frozen=True, slots=True)
-class HeardQuery:
-    """What became of one spoken query through one codec, or as it was spoken."""
-
-    codec: str
-    """'' for the original sound."""
-    heard: str
-    """Transcript by the recogniser."""
-    found: str
-    """Title or text of the document that was ranked first; '' where the task tells only the rank."""
-    rank: int
-    """Of the right document, from 1; 0 where it is not among the first ten."""
-    sound: bytes
-    """Ogg Opus; empty where the licence does not allow to pass it on."""
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalExample:
-    """A spoken query that one can read and hear, with what was found for it."""
-
-    clip: str
-    dataset: str
-    task: str
-    text: str
-    """What was said."""
-    wanted: str
-    """Title or text of the right document."""
-    attribution: str
-    licence: str
-    versions: Sequence[HeardQuery]
-    """The original sound first, then codecs."""
-
-
-@dataclass(frozen=True, slots=True)
 class ClipFailure:
     """One clip, or one metric on one clip, that gave no value."""
 
@@ -268,6 +238,8 @@ class ApplicationRow:
     model: ProbeModel
     kbps: float
     """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
+    tokens_per_second: float | None = None
+    """Likewise; None where the codec has no tokens, and where it is the codec's own."""
     short: int = 0
     """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
     sender: str = ""
@@ -276,6 +248,8 @@ class ApplicationRow:
     """Whose word it is where its submission is verified, and this figure was not among what was run again."""
     published: bool = False
     """Whether a table of a paper holds it, also where a submission's row takes it over."""
+    apart: bool = False
+    """Whether it says something else of the originals than those that agree, and so is of no front."""
 
     @property
     def run_again(self) -> bool | None:

@@ -1,24 +1,60 @@
-"""The bitrate of an application metric: that of the clips of its probe's categories alone."""
+"""The rates of a figure of an application: those of the clips alone that its probes listen to."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from codec_superb.applications.table import PROBES
-from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.aggregates.metrics import Aggregates
+from codec_superb.metrics.table import CATEGORIES, Category
 
 
-def measured_kbps(aggregates: Aggregates, probe: str, dataset: str) -> float:
-    """Return all bits over all seconds of the probe's categories on ``dataset`` ('' for all); NaN if not known.
+class Rated(Protocol):
+    """The clips of one category of a dataset."""
 
-    A ``probe`` that the table does not have stands for a figure over several: it looks at every category.
+    @property
+    def ok(self) -> int:
+        """Clips that were coded."""
+
+    @property
+    def seconds(self) -> float:
+        """Their length."""
+
+    @property
+    def kbps(self) -> float | None:
+        """All their bits over all their seconds; None where it is not known."""
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """None for a codec without tokens."""
+
+
+def measured_rates(
+    parts: Mapping[tuple[Category, str], Rated], asked: Iterable[tuple[str, str]]
+) -> tuple[float, float | None]:
+    """Return kbps, NaN if not known, and tokens per second, None without, over all seconds of what was ``asked``.
+
+    ``parts`` are by category and dataset; ``asked`` are datasets ('' for all) with the probe that listened to each. A
+    probe that the table does not have stands for a figure over several: it looks at every category.
     """
-    categories = PROBES[probe].categories if probe in PROBES else CATEGORIES
-    parts = [
-        part for part in aggregates.datasets if part.category in categories and (part.dataset == dataset or not dataset)
-    ]
-    seconds = math.fsum(part.seconds for part in parts)
-    if not seconds or any(part.kbps is None and part.ok for part in parts):
-        return math.nan
-    return sum(part.bits for part in parts) / seconds / 1000
+    wanted = {(category, name) for name, probe in asked for category in _heard_by(probe)}
+    found = [part for (category, name), part in parts.items() if name and wanted & {(category, name), (category, "")}]
+    seconds = math.fsum(part.seconds for part in found)
+    if not seconds:
+        return math.nan, None
+    bits, tokens = (
+        [(getattr(part, of), part.seconds) for part in found if part.ok] for of in ("kbps", "tokens_per_second")
+    )
+    kbps, told = _over(bits, seconds), _over(tokens, seconds)
+    return math.nan if kbps is None else kbps, told
+
+
+def _heard_by(probe: str) -> tuple[Category, ...]:
+    return tuple(PROBES[probe].categories if probe in PROBES else CATEGORIES)
+
+
+def _over(rates: list[tuple[float | None, float]], seconds: float) -> float | None:
+    """Return the rate over all seconds; None where one of them is not known."""
+    known = [rate * length for rate, length in rates if rate is not None]
+    return math.fsum(known) / seconds if len(known) == len(rates) else None

@@ -132,7 +132,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         causal=card["causal"],
         figures=figures,
         definitions=head.metrics,
-        applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
+        applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets, figures)),
         operations=stored_operations(head.datasets or ()),
         card=_card_facts(card),
         custom_tasks=tuple(custom_tasks({FIELD: head.custom_tasks or ()})),

@@ -19,13 +19,14 @@ from codec_superb.server.charts.rows import (
     source_choices,
     source_text,
 )
+from codec_superb.server.leaderboard.originals import with_apart
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.web.application_rows import original_of
+from codec_superb.web.application_rows import at_rates_of, original_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
-from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
+from codec_superb.web.figures.rate import APART, front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ApplicationRow, BoardRow, figure_label
 from codec_superb.web.site.board.choices import SourceFilter
@@ -63,14 +64,17 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     source = application_source(snapshot, state, key)
     dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
     found = with_application(snapshot, source, key, dataset)
-    rows = on_usual_states(found, key)
+    rows = [
+        replace(row, result=at_rates_of(row.applications[key], row.result))
+        for row in with_apart(on_usual_states(found, key), key)
+    ]
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity, state.across)
     caption = (
         f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{_on(rows, key, dataset)}, against "
         f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
-        f"{_left_out(without, state.across)}{_elsewhere(found, rows)} {source_text(source)}"
+        f"{_left_out(without, state.across)}{_elsewhere(found, rows)}{_apart(rows)} {source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings, state.across)
@@ -82,6 +86,11 @@ def _elsewhere(found: Sequence[BoardRow], drawn: Sequence[BoardRow]) -> str:
     shown = {row.result.codec for row in drawn}
     others = [row.result.title for row in found if row.result.codec not in shown]
     return f" Not drawn, since run on another state of the dataset than most: {some_of(others)}." if others else ""
+
+
+def _apart(rows: Sequence[BoardRow]) -> str:
+    titles = sorted(row.result.title for row in rows if row.result.apart)
+    return f" Outside the front, since {APART}: {some_of(titles)}." if titles else ""
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 from codec_superb.server.http.single_flight import SingleFlightCache
@@ -100,4 +101,5 @@ def application_answer(found: ApplicationRow) -> ApplicationAnswer:
         version=found.model.version or None,
         settings=dict(found.model.all_settings),
         run_again=found.run_again,
+        kbps=None if isnan(found.kbps) else found.kbps,
     )

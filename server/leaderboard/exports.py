@@ -2,9 +2,9 @@
 
 One row a codec, one column a number; an estimate ``K`` is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_undefined`` and
 ``K_failed``. A figure ``K`` of an application is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_failed``, ``K_left_out``,
-``K_reference``, ``K_loss``, ``K_model``, ``K_model_sha256`` and ``K_run_again``, which is empty where nothing of the
-submission is verified. What was chosen and the revision stand in Parquet's
-metadata and in the first line of the CSV, which begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
+``K_reference``, ``K_loss``, ``K_model``, ``K_model_sha256``, ``K_run_again``, which is empty where nothing of the
+submission is verified, and ``K_kbps``, the bitrate of the clips behind it. What was chosen and the revision stand in
+Parquet's metadata and in the first line of the CSV, which begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from math import isnan
 from typing import Any, Literal
 
 from codec_superb.metrics.results import Estimate
@@ -79,7 +80,19 @@ def _estimate(key: str, found: Estimate | None) -> dict[str, Any]:
 
 def _application(key: str, found: ApplicationRow | None, *, verified: bool) -> dict[str, Any]:
     if found is None:
-        parts = ("low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256", "run_again")
+        parts = (
+            "low",
+            "high",
+            "n",
+            "failed",
+            "left_out",
+            "reference",
+            "loss",
+            "model",
+            "model_sha256",
+            "run_again",
+            "kbps",
+        )
         return dict.fromkeys((key, *(f"{key}_{part}" for part in parts)))
     numbers, value = found.numbers, found.numbers.resynthesis
     return {
@@ -94,6 +107,7 @@ def _application(key: str, found: ApplicationRow | None, *, verified: bool) -> d
         f"{key}_model": found.model.backend,
         f"{key}_model_sha256": found.model.sha256 or None,
         f"{key}_run_again": found.run_again if verified else None,
+        f"{key}_kbps": None if isnan(found.kbps) else found.kbps,
     }
 
 

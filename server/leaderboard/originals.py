@@ -1,24 +1,28 @@
 """Finds results of applications that say something else of the originals than those that agree: no codec changes them.
 
 A forged value on the originals makes a small loss, clips called unlabelled an easy choice; one that stands alone moves
-nobody else's rank.
+nobody else's rank, and keeps nobody off a front.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame
-from codec_superb.server.moderation.measurements import AGREEING, is_near
+from codec_superb.server.moderation.measurements import AGREEING, CEILING, is_near
 from codec_superb.server.moderation.token_doubts import is_of_tokens
+from codec_superb.web.rows import ApplicationRow, BoardRow
 
 _Mask = NDArray[np.bool_]
+Kind = TypeVar("Kind", bound=Hashable)
 WORDS = (
     "its clips without a label, the words of the labels or the value on the originals are not what others found with "
     "the same model"
@@ -26,42 +30,130 @@ WORDS = (
 """Why such a one has no rank."""
 
 
-def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
-    """Find those of ``same``, whom one model answered, that say something else than those that agree.
+class Told(NamedTuple):
+    """What a result says of the originals, and who sends it."""
 
-    Verified ones decide, else :data:`AGREEING` accounts or more, each by its first codec; fewer exclude nobody.
+    sender: str
+    confirmed: bool
+    """Run again here."""
+    numbers: ApplicationAggregate
+
+
+def are_apart(told: Sequence[Told]) -> list[bool]:
+    """Tell which results of one figure, whom one model answered, say something else than those that agree.
+
+    They are compared with those that asked about as many clips: a part of them has other originals.
     """
-    rows: dict[int, ApplicationAggregate] = {}
-    votes: dict[str, ApplicationAggregate] = {}
-    verified: dict[str, ApplicationAggregate] = {}
-    for position in np.flatnonzero(same).tolist():
-        entry = frame.entries[position]
-        row = entry.application(key, frame.category, frame.dataset)
-        if row is not None:
-            rows[position] = row.numbers
-            where = verified if entry.source == "verified" and row.run_again else votes
-            where.setdefault(entry.sender_of(row), row.numbers)
-    enough, heard = (1, verified) if verified else (AGREEING, votes)
-    found = np.zeros(len(frame), np.bool_)
-    if (labels := _agreed({sender: _labels(numbers) for sender, numbers in heard.items()}, enough)) is not None:
-        found[[position for position, numbers in rows.items() if _labels(numbers) != labels]] = True
-    told = () if is_of_tokens(key) else heard.values()
-    values = [numbers.reference for numbers in told if numbers.reference.value is not None]
-    if values:
-        middle = sorted(values, key=lambda each: each.value or 0.0)[(len(values) - 1) // 2]
-        usual = middle.model_dump()
-        if sum(is_near(each.value, usual) for each in values if each.value is not None) >= enough:
-            for position, numbers in rows.items():
-                own = numbers.reference.value
-                found[position] |= own is not None and not is_near(own, usual)
+    groups: dict[int, list[int]] = {}
+    for place, one in enumerate(told):
+        groups.setdefault(one.numbers.n + one.numbers.left_out + one.numbers.failed, []).append(place)
+    found = [False] * len(told)
+    for places in groups.values():
+        for place, apart in zip(places, _apart_among([told[place] for place in places]), strict=True):
+            found[place] = apart
     return found
 
 
-def _labels(numbers: ApplicationAggregate) -> tuple[Any, ...]:
-    return numbers.left_out, numbers.totals.get("words"), numbers.totals.get("characters")
+def _apart_among(told: Sequence[Told]) -> list[bool]:
+    """Compare them: verified ones decide, else :data:`AGREEING` accounts or more, each by its first codec.
+
+    Fewer exclude nobody. Words are those of the clips that did not fail, and which did may differ: they are compared
+    where none did.
+    """
+    votes: dict[str, ApplicationAggregate] = {}
+    verified: dict[str, ApplicationAggregate] = {}
+    for one in told:
+        (verified if one.confirmed else votes).setdefault(one.sender, one.numbers)
+    enough, heard = (1, [*verified.values()]) if verified else (AGREEING, [*votes.values()])
+    left_out = _agreed([each.left_out for each in heard], enough)
+    labels = _agreed([_labels(each) for each in heard if each.left_out == left_out and not each.failed], enough)
+    original = _original(heard, enough)
+    return [
+        left_out not in (None, one.numbers.left_out)
+        or (not one.numbers.failed and labels not in (None, _labels(one.numbers)))
+        or (original is not None and _differs(one.numbers, original))
+        for one in told
+    ]
 
 
-def _agreed(told: Mapping[str, tuple[Any, ...]], enough: int) -> tuple[Any, ...] | None:
-    counts = Counter(told.values())
-    usual = max(counts, key=lambda each: counts[each], default=())
-    return usual if counts[usual] >= enough else None
+def _labels(numbers: ApplicationAggregate) -> tuple[float | None, float | None]:
+    return numbers.totals.get("words"), numbers.totals.get("characters")
+
+
+def _agreed(told: Sequence[Kind], enough: int) -> Kind | None:
+    counts = Counter(told)
+    usual = max(counts, key=lambda each: counts[each], default=None)
+    return usual if usual is not None and counts[usual] >= enough else None
+
+
+def _original(heard: Iterable[ApplicationAggregate], enough: int) -> ApplicationAggregate | None:
+    """Return the middle one by its value on the originals, where enough are near it; none of a codec's tokens."""
+    valued = [each for each in heard if each.reference.value is not None and not is_of_tokens(each.figure)]
+    if not valued:
+        return None
+    middle = sorted(valued, key=lambda each: each.reference.value or 0.0)[(len(valued) - 1) // 2]
+    return middle if sum(not _differs(each, middle) for each in valued) >= enough else None
+
+
+def _differs(own: ApplicationAggregate, usual: ApplicationAggregate) -> bool:
+    if own.reference.value is None:
+        return False
+    # a clip more or less, on which the model failed, moves the value
+    slack = CEILING if own.failed or usual.failed else 0.0
+    return not is_near(own.reference.value, usual.reference.model_dump(), slack)
+
+
+def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
+    """Find those of ``same``, whom one model answered, that are apart: whatever a visitor's filters leave."""
+    found = np.zeros(len(frame), np.bool_)
+    places, told = [], []
+    for place in np.flatnonzero(same).tolist():
+        entry = frame.entries[place]
+        if (row := entry.application(key, frame.category, frame.dataset)) is not None:
+            places.append(place)
+            told.append(_told(entry, row))
+    found[places] = are_apart(told)
+    return found
+
+
+def _told(entry: BoardEntry, row: ApplicationRow) -> Told:
+    return Told(entry.sender_of(row), entry.source == "verified" and row.run_again is True, row.numbers)
+
+
+def rows_on(
+    entries: Sequence[BoardEntry], dataset: str, wanted: Callable[[ApplicationRow], bool]
+) -> Mapping[str, list[ApplicationRow]]:
+    """Return the wanted figures of each codec on a dataset, with who sends them and whether they are apart."""
+    groups: dict[Hashable, list[tuple[BoardEntry, ApplicationRow]]] = {}
+    found: dict[str, list[ApplicationRow]] = {entry.codec: [] for entry in entries}
+    for entry in entries:
+        for row in filter(wanted, entry.applications.get(dataset, {}).values()):
+            groups.setdefault((row.numbers.figure, row.model), []).append((entry, row))
+    for group in groups.values():
+        for (entry, row), apart in zip(group, are_apart([_told(*each) for each in group]), strict=True):
+            found[entry.codec].append(replace(row, sender=entry.sender_of(row), apart=apart))
+    return found
+
+
+def with_apart(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
+    """Mark the figures ``key`` that are apart, among those of one model on one dataset."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        figure = row.applications[key]
+        groups.setdefault((figure.numbers.dataset, figure.model), []).append(place)
+    found = list(rows)
+    for places in groups.values():
+        told = [_told_by(rows[place], rows[place].applications[key]) for place in places]
+        for place, apart in zip(places, are_apart(told), strict=True):
+            found[place] = told_apart(rows[place], key) if apart else rows[place]
+    return found
+
+
+def _told_by(row: BoardRow, figure: ApplicationRow) -> Told:
+    covered = figure.run_again is not False
+    return Told(row.result.sender if covered else row.submitter, row.source == "verified" and covered, figure.numbers)
+
+
+def told_apart(row: BoardRow, key: str) -> BoardRow:
+    """Return a row whose figure ``key`` is marked as apart."""
+    return replace(row, applications={**row.applications, key: replace(row.applications[key], apart=True)})

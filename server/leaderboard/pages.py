@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -13,7 +15,16 @@ from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.endpoints import state_of
-from codec_superb.server.leaderboard.select import most_common, ordered, quantity_of, rank, select, select_all
+from codec_superb.server.leaderboard.select import (
+    fails_more,
+    most_common,
+    ordered,
+    quantity_of,
+    rank,
+    select,
+    select_all,
+)
+from codec_superb.web.application_rows import at_rates_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.rows import BoardRow
@@ -64,19 +75,24 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     """Find them among those that ``contenders`` of the chart chooses too, by the arrays of the frame."""
     ranked, key = rank(snapshot, state), state.metric
     frame = ranked.frame
-    rates, values, alike = frame.numbers("kbps"), frame.numbers(key), frame.combinations(key).numbers
+    values, alike = frame.numbers(key), frame.combinations(key).numbers
     valued = np.zeros(len(frame), np.bool_)
     valued[ordered(ranked, state)] = True
     valued &= ~np.isnan(values)
     if key in APPLICATIONS and len(np.unique(alike[valued])) > 1:
         return []  # values of different models or datasets are not comparable: no common front
-    drawn = valued & (rates > 0) & ~frame.flags("lossless") & frame.flags("counted")
+    rows = {
+        place: board_row(frame.entries[place], state.category, state.dataset, None, "")
+        for place in np.flatnonzero(valued).tolist()
+    } if key in APPLICATIONS else {}  # fmt: skip
+    rates = frame.numbers("kbps").copy()
+    for place, row in rows.items():
+        rows[place] = at = replace(row, result=at_rates_of(row.applications[key], row.result))
+        rates[place] = at.result.kbps
+    drawn = valued & (rates > 0) & ~frame.flags("lossless") & frame.flags("counted") & ~ranked.apart
     whole = drawn & (frame.numbers("complete") == 1)
     if key in APPLICATIONS:
-        asked = [
-            frame.entries[place].application(key, state.category, state.dataset) for place in np.flatnonzero(whole)
-        ]
-        whole[whole] = [row is not None and not row.numbers.failed for row in asked]
+        whole &= ~fails_more(frame, whole, key)
     drawn = whole if whole.any() else drawn
     measured = drawn & (frame.numbers("clips") > 0)  # published figures have no clips
     if key not in APPLICATIONS:  # those are on one dataset here
@@ -84,4 +100,7 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     places = np.flatnonzero(drawn)
     better = quantity_of(key).higher_is_better
     front = pareto_front(rates[places].tolist(), values[places].tolist(), higher_is_better=better)
-    return [board_row(frame.entries[places[i]], state.category, state.dataset, None, "") for i in front]
+    return [
+        rows.get(place) or board_row(frame.entries[place], state.category, state.dataset, None, "")
+        for place in places[front].tolist()
+    ]

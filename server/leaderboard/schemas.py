@@ -25,6 +25,8 @@ class ApplicationAnswer(ApiModel):
     run_again: bool | None
     """False where the submission is verified, and this figure was not among what was run again; null of one of a table,
     also where a submission's row takes it over."""
+    kbps: float | None
+    """Of the clips behind the figure, which may be of other categories than the row's; null where it is not known."""
 
 
 class RowAnswer(ApiModel):

@@ -20,7 +20,8 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
-from codec_superb.server.leaderboard.originals import WORDS, other_originals
+from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
+from codec_superb.web.application_rows import usual_failures
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -99,7 +100,7 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
-        fit &= ~_fails_more(frame, fit, state.metric)
+        fit &= ~fails_more(frame, fit, state.metric)
         # whatever the filters leave: a forged one is not to be alone among few
         same = frame.flags("counted") & whole & (frame.combinations(state.metric).numbers == combination)
         apart = other_originals(frame, same, state.metric)
@@ -145,21 +146,16 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
     return passed
 
 
-def _fails_more(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
-    """Find those of ``fit`` with more failed clips than most senders have: a model may fail on some of every codec.
-
-    The clips of the greatest errors, called failed, would be the way to a rank.
-    """
+def fails_more(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
+    """Find those of ``fit`` with more failed clips of an application than :func:`usual_failures` of them."""
     failed = np.zeros(len(frame), np.int64)
-    senders: dict[int, set[str]] = {}
+    senders: list[tuple[str, int]] = []
     for position in np.flatnonzero(fit).tolist():
         entry = frame.entries[position]
-        row = entry.application(key, frame.category, frame.dataset)
-        count = 0 if row is None else row.numbers.failed
-        failed[position] = count
-        senders.setdefault(count, set()).add(entry.sender if row is None else entry.sender_of(row))
-    usual = min(senders, key=lambda each: (-len(senders[each]), each), default=0)
-    return fit & (failed > usual)
+        if (row := entry.application(key, frame.category, frame.dataset)) is not None:
+            failed[position] = row.numbers.failed
+            senders.append((entry.sender_of(row), row.numbers.failed))
+    return fit & (failed > usual_failures(senders))
 
 
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
@@ -310,6 +306,7 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
         best, worst = int(ranked.best[position]), int(ranked.worst[position])
         reason, entry = reason_without_rank(ranked, position), ranked.frame.entries[position]
         row = board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
+        row = told_apart(row, ranked.key) if ranked.apart[position] else row
         if len(ranked.rows) < _MOST_ROWS:  # an export has all
             ranked.rows[position] = row
     return row

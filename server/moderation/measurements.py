@@ -231,22 +231,26 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, boo
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
         yield text, _are_enough(agreeing)
         return
-    votes = [vote for vote in votes if vote.figure["n"] == own["n"] and not vote.figure["failed"]]
-    if own["failed"] or not votes:
-        return
-    for unit in ("words", "characters"):
+    # the words of failed clips are not counted, and which clips fail may differ
+    whole = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
+    for unit in ("words", "characters") if whole else ():
         mine = own["totals"].get(unit)
-        said, agreeing = _usual(mine, votes, [vote.figure["totals"].get(unit) for vote in votes])
+        said, agreeing = _usual(mine, whole, [vote.figure["totals"].get(unit) for vote in whole])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
             yield text, _are_enough(agreeing)
     ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
-    if ceiling is not None and 2 * sum(is_near(ceiling, vote.figure["reference"]) for vote in votes) < len(votes):
+    if ceiling is not None and 2 * sum(_agrees(own, ceiling, vote.figure) for vote in votes) < len(votes):
         middle = sorted(vote.figure["reference"]["value"] for vote in votes)[(len(votes) - 1) // 2]
         agreeing = [vote for vote in votes if is_near(middle, vote.figure["reference"])]
         told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
         yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing)
+
+
+def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
+    """Whether a value on the originals is another's: a clip more or less, on which a model failed, moves it."""
+    return is_near(ceiling, other["reference"], CEILING if own["failed"] or other["failed"] else 0.0)
 
 
 def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:
@@ -272,11 +276,12 @@ def _asked(figure: Figure) -> int:
     return int(figure["n"] + figure["left_out"] + figure["failed"])
 
 
-def is_near(value: float, other: Mapping[str, float | None]) -> bool:
-    """Whether a value on the originals is another one up to what another machine changes."""
+def is_near(value: float, other: Mapping[str, float | None], slack: float = 0.0) -> bool:
+    """Whether a value on the originals is another one up to what another machine changes, and a share beyond that."""
     middle, low, high = (other[name] for name in ("value", "low", "high"))
     if middle is None:
         return False
+    more = slack * abs(middle)
     if low is None or high is None:
-        return abs(value - middle) <= CEILING * abs(middle)
-    return low <= value <= high
+        return abs(value - middle) <= CEILING * abs(middle) + more
+    return low - more <= value <= high + more

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,7 @@ from codec_superb.pipeline.literature.mseb import (
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.published.repository import imported, mseb_rows_of
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
@@ -68,7 +68,8 @@ def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
 def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
     """Return the codecs with figures of MSEB on the usual state of a dataset, each with the bitrate measured there."""
     found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
-    return [_measured(entry, dataset, _rows(entry, dataset)) for entry in found]
+    rows = rows_on(found, dataset, lambda row: is_mseb(row) and row.numbers.dataset == dataset)
+    return [_measured(entry, dataset, rows[entry.codec]) for entry in found]
 
 
 def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = "") -> Figure:
@@ -135,8 +136,7 @@ def _measured(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
         for category in CATEGORIES
         if (category, dataset) in entry.figures
     ]
-    first = results[0]
-    return first, tuple(replace(row, kbps=first.kbps, sender=entry.sender_of(row)) for row in rows)
+    return results[0], tuple(rows)
 
 
 def _published_line(each: MsebSummary, sources: dict[str, str]) -> PublishedLine:

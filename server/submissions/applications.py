@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import nan
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.aggregates.rate import Rated
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.run_again import not_run_again
 from codec_superb.web.application_rows import application_rows, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, own_word_label
 
+NOT_RATED: Mapping[tuple[Category, str], Rated] = MappingProxyType({})
+
 
 def stored_applications(
-    codec: str, applications: Sequence[Mapping[str, Any]] | None, datasets: Sequence[Mapping[str, Any]] | None
+    codec: str,
+    applications: Sequence[Mapping[str, Any]] | None,
+    datasets: Sequence[Mapping[str, Any]] | None,
+    rated: Mapping[tuple[Category, str], Rated] = NOT_RATED,
 ) -> list[ApplicationRow]:
     """Read the parts ``applications`` and ``datasets`` of a stored document; none of one without probes.
 
-    Bitrates are those of the codec's results, not repeated here. A figure that the table no longer has is left out.
+    ``rated`` are the codec's results by category and dataset, from which the rates of a figure come: without them they
+    are not known. A figure that the table no longer has is left out.
     """
     figures = [ApplicationAggregate.model_validate(entry) for entry in applications or ()]
     if not figures:
@@ -31,7 +39,7 @@ def stored_applications(
         str(dataset["name"]): [ProbeInfo.model_validate(probe) for probe in dataset.get("probes", ())]
         for dataset in datasets or ()
     }
-    rows = application_rows(codec, figures, probes, lambda _: nan)
+    rows = application_rows(codec, figures, probes, rated)
     return [row for row in rows if row.numbers.figure in APPLICATIONS]
 
 

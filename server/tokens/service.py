@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.token_contents import PHONES, contents_chart, contents_points
 from codec_superb.web.figures.tokens import ENTROPY, tokens_chart
+from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
 from codec_superb.web.site.tokens.page import TokensView
@@ -76,14 +78,14 @@ def _on(snapshot: Snapshot, dataset: str) -> list[BoardEntry]:
 
 
 def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:
-    return asked_alike([_of(entry, dataset) for entry in _on(snapshot, dataset)])
+    entries = _on(snapshot, dataset)
+    rows = rows_on(entries, dataset, is_of_tokens)
+    return asked_alike([_of(entry, dataset, rows[entry.codec]) for entry in entries])
 
 
-def _of(entry: BoardEntry, dataset: str) -> Tokens:
+def _of(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Tokens:
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
-    result = board_row(entry, category, dataset, None, "").result
-    rows = [row for row in entry.applications[dataset].values() if is_of_tokens(row)]
-    return result, {row.numbers.figure: replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows}
+    return board_row(entry, category, dataset, None, "").result, {row.numbers.figure: row for row in rows}
 
 
 def _published(name: str) -> TextTable:

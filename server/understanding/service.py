@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -14,6 +13,7 @@ from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contrad
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.leaderboard.select import rank, select_all
 from codec_superb.server.published.repository import figures_of, imported
 from codec_superb.web.application_rows import sent
@@ -87,7 +87,8 @@ def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
     found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
-    return [_listened(entry, dataset, _rows(entry, dataset)) for entry in found]
+    rows = rows_on(found, dataset, lambda row: task_of(row) is not None)
+    return [_listened(entry, dataset, rows[entry.codec]) for entry in found]
 
 
 def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:
@@ -96,8 +97,7 @@ def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:
 
 def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Listened:
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
-    result = board_row(entry, category, dataset, None, "").result
-    return result, tuple(replace(row, kbps=result.kbps, sender=entry.sender_of(row)) for row in rows)
+    return board_row(entry, category, dataset, None, "").result, tuple(rows)
 
 
 def _submitted_averages(snapshot: Snapshot) -> TextTable | None:

@@ -55,10 +55,7 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
         row
         for entry, dataset, result in measured
         for row in rows_of_submission(
-            [
-                replace(row, kbps=result.kbps, sender=entry.sender_of(row))
-                for row in entry.applications[dataset].values()
-            ],
+            [replace(row, sender=entry.sender_of(row)) for row in entry.applications[dataset].values()],
             result,
             codecs,
             entry.source_label,

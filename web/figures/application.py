@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 from typing import Any
 
+from codec_superb.web.application_rows import at_rates_of
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.quantity import Quantity
@@ -44,15 +44,14 @@ def application_chart(
 def drawn_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
     """Return a codec's result with the figure of ``row`` among its metrics, over the clips and at the bitrate of it."""
     numbers = row.numbers
+    result = at_rates_of(row, result)
     summary = result.summary.model_copy(
         update={
-            "kbps": None if isnan(row.kbps) else row.kbps,
             "metrics": {numbers.figure: row.value},
             "datasets": (numbers.dataset,),
             "clips": numbers.n + numbers.failed,
             "ok": numbers.n,
             "failed": numbers.failed,
-            "complete": result.summary.complete and not numbers.failed,
         }
     )
     return replace(result, summary=summary, source=figure_label(result.source, row))

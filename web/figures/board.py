@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.results import NO_SCORE, Estimate
-from codec_superb.web.application_rows import parts_of
+from codec_superb.web.application_rows import at_rates_of, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
@@ -76,6 +76,8 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
     on = tuple(sorted({name for name, _ in parts}))
     if found is not None and found.codec != result.codec:
         result = replace(result, states={})  # of a table, which the row takes over
+    elif found is not None:
+        result = at_rates_of(found, result)
     said = result.source if found is None else figure_label(result.source, found)
     summary = result.summary.model_copy(update={"metrics": metrics, "datasets": on})
     return replace(result, summary=summary, source=said)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import sent
+from codec_superb.web.application_rows import sent, usual_failures
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
 
@@ -22,6 +23,15 @@ def measured_of(row: CodecResult, key: str) -> Measured | None:
     behind = overall_metrics(row.summary.category) if key == SCORE_KEY else (key,)
     how = (*map(row.states.get, row.summary.datasets), *map(row.definitions.get, behind))
     return (row.summary.datasets, how), row.sender or f"codec:{row.codec}"
+
+
+def whole_of(points: Sequence[tuple[CodecResult, Estimate]]) -> list[bool]:
+    """Tell which points are whole: all clips coded, and no more without a value than of the middle one's results."""
+    usual = usual_failures(
+        (row.sender or row.codec, found.failed)
+        for row, found in points if row.summary.complete and not (row.uncounted or row.apart)
+    )  # fmt: skip
+    return [row.summary.complete and found.failed <= usual for row, found in points]
 
 
 def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequence[Measured | None]) -> list[int]:

@@ -11,13 +11,14 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.family_line import family_line
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
-from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, usually_on
+from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, usually_on, whole_of
 from codec_superb.web.figures.remote import near_others, stand_at_edges
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, codec_address, count, interval, kbps, shortened
 from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 
+APART = "what it says of the originals or of their labels is not what others found with the same model"
 LABEL_LENGTH = 24
 """Letters of a name in the chart."""
 _MOST_TICK_LABELS = 8
@@ -38,8 +39,8 @@ def rate_chart(
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
     The horizontal axis is logarithmic, bitrate in kbps. Lossless codecs are stars outside lines and front, declared
-    bitrates are outside the front and open with a dot, other open markers are incomplete, outside it beside
-    complete ones. Each trace says in ``meta`` what it is, for the page's legend.
+    bitrates are outside the front and open with a dot, other open markers are incomplete or have clips without a value,
+    outside it beside those that have fewer. Each trace says in ``meta`` what it is, for the page's legend.
     A family's line joins ascending bitrates, see :func:`family_line`. Without ``lines`` lossy codecs are small marks
     without intervals, apart from those of the front: for more lines than can be told apart. What is far from all others
     stands at the edge (:mod:`~codec_superb.web.figures.remote`). ``linked`` gives each point
@@ -113,10 +114,10 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
-    whole = [row.summary.complete and not found.failed for row, found in lossy]
     rows = [row for row, _ in lossy]
     measured = [measured_of(row, quantity.key) for row in rows]
-    counted = [lossy[place] for place in contenders([not row.uncounted for row in rows], whole, measured)]
+    can = [not (row.uncounted or row.apart) for row in rows]
+    counted = [lossy[place] for place in contenders(can, whole_of(lossy), measured)]
     rates, values = [row.place for row, _ in counted], [_value(e) for _, e in counted]
     return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
@@ -156,7 +157,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict
         "meta": {"role": "points", "family": members[0][0].family},
         "mode": "markers",
         "marker": {
-            "symbol": [f"{style.symbol}{_state(row)}" for row, _ in members],
+            "symbol": [f"{style.symbol}{_state(row, e)}" for row, e in members],
             "size": 6,
             "color": style.colour,
             "opacity": 0.55,
@@ -199,7 +200,7 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
         "name": chart_text(members[0][0].family),
         "mode": "markers",
         "marker": {
-            "symbol": [f"{symbol}{_state(row)}" for row, _ in members],
+            "symbol": [f"{symbol}{_state(row, e)}" for row, e in members],
             "size": size,
             "color": colour,
             "line": {"width": 1.5, "color": colour},
@@ -213,11 +214,11 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
     }
 
 
-def _state(row: CodecResult) -> str:
+def _state(row: CodecResult, estimate: Estimate) -> str:
     """Return what Plotly's name of a shape ends with: a declared bitrate comes before a missing clip."""
     if row.uncounted:
         return "-open-dot"
-    return "" if row.summary.complete else "-open"
+    return "" if row.summary.complete and not (estimate.failed or row.apart) else "-open"
 
 
 def rate_notes(results: Sequence[CodecResult]) -> str:
@@ -235,9 +236,10 @@ def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
 
     Of those that the chart draws: a metric may have no value on the datasets that most have.
     """
+    points = _points(results, quantity)
     counted = [
-        (row, on, row.summary.complete and not found.failed)
-        for row, found in _points(results, quantity)
+        (row, on, whole)
+        for (row, _), whole in zip(points, whole_of(points), strict=True)
         if not (row.uncounted or row.lossless) and (on := measured_of(row, quantity.key)) is not None
     ]
     usual = usually_on([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
@@ -298,6 +300,10 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
             if summary.failed
             else "incomplete: clips or datasets missing"
         )
+    elif estimate.failed:
+        lines.append(f"without a value: {count(estimate.failed, 'clip')}")
+    if row.apart:
+        lines.append(f"outside the front: {APART}")
     return "<br>".join(lines)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from codec_superb.metrics.results import Estimate
 from codec_superb.web.errors import PaperError
 from codec_superb.web.figures.family_line import family_line
-from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front
+from codec_superb.web.figures.pareto import contenders, measured_of, pareto_front, whole_of
 from codec_superb.web.figures.remote import near_others
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.drawing import INCHES, LETTERS, Width, styled, written
@@ -182,9 +182,9 @@ def _panel(
     axes.grid(visible=True, which="major", color=LIGHT.line, linewidth=0.5)
     axes.set_axisbelow(True)
     lossy = [point for point in points if not point[0].lossless]
-    whole = [row.summary.complete and not found.failed for row, found in lossy]
     rows = [row for row, _ in lossy]
-    in_front = contenders([not row.uncounted for row in rows], whole, [measured_of(row, quantity.key) for row in rows])
+    measured = [measured_of(row, quantity.key) for row in rows]
+    in_front = contenders([not row.uncounted for row in rows], whole_of(lossy), measured)
     _draw_front(axes, [lossy[place] for place in in_front], quantity)
     order = sorted(points, key=lambda point: (point[0].family, point[0].lossless, point[0].kbps))
     for family, members in groupby(order, key=lambda point: point[0].family):

@@ -17,7 +17,8 @@ from codec_superb.web.mseb.spokes import spokes_chart
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.report.applications import DatasetPart, applications_panel
 from codec_superb.web.report.sections import audio_uri
-from codec_superb.web.rows import ApplicationRow, CodecResult, RetrievalExample
+from codec_superb.web.retrieval_examples import RetrievalExample
+from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.text import MISSING, count, interval
 from codec_superb.web.theme import Style
 

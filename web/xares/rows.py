@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 from typing import Literal
 
 from codec_superb.applications.frozen.rows import METHODS
@@ -13,7 +12,7 @@ from codec_superb.applications.table import PROBES
 from codec_superb.applications.understanding.own import XARES
 from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, Reading, XaresResult
 from codec_superb.metrics.results import Score
-from codec_superb.web.application_rows import differences, most_sent
+from codec_superb.web.application_rows import at_rates_of, differences, most_sent
 from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel, figure_label
@@ -199,7 +198,8 @@ def _of_application(
         sides.append(("codec as encoder", title, family, rate, tokens, row.numbers.reference))
     else:
         sides.append(("encoder", name, name, None, None, row.numbers.reference))
-    measured, tokens = None if isnan(row.kbps) else 1000 * row.kbps, result.summary.tokens_per_second
+    own = at_rates_of(row, result).summary
+    measured, tokens = None if own.kbps is None else 1000 * own.kbps, own.tokens_per_second
     sides.append(("resynthesis", result.title, result.family, measured, tokens, row.numbers.resynthesis))
     return [
         XaresRow(

@@ -8,7 +8,7 @@ from support.pipeline.stats import row
 
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
-from codec_superb.pipeline.aggregates.rate import measured_kbps
+from codec_superb.pipeline.aggregates.rate import measured_rates
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 from codec_superb.pipeline.tables.stored_rows import StoredRows
 
@@ -22,7 +22,12 @@ ROWS = [
 
 def kbps(rows: list[ClipRow], probe: str, dataset: str) -> float:
     """Aggregate and measure."""
-    return measured_kbps(aggregate(rows, metrics=[]), probe, dataset)
+    return rates(rows, (dataset, probe))[0]
+
+
+def rates(rows: list[ClipRow], *asked: tuple[str, str]) -> tuple[float, float | None]:
+    """Aggregate and measure what several probes looked at."""
+    return measured_rates({(of.category, of.dataset): of for of in aggregate(rows, metrics=[]).datasets}, asked)
 
 
 def test_the_bitrate_of_what_a_probe_looks_at_by_hand() -> None:
@@ -35,6 +40,16 @@ def test_the_bitrate_of_what_a_probe_looks_at_by_hand() -> None:
 def test_a_figure_over_several_looks_at_every_category() -> None:
     """What is no probe of the table is over all sound."""
     assert kbps(ROWS, "ultra", "one") == (80000 + 99000) / 5 / 1000
+
+
+def test_what_several_parts_look_at_counts_once() -> None:
+    """Two probes of speech on one dataset, and one of music on another: each second once; tokens likewise."""
+    asked = [("one", "asr"), ("one", "sim"), ("two", "asr")]
+    assert rates(ROWS, *asked)[0] == 84000 / 5 / 1000
+    told = [row("a", dataset="one", tokens=50), row("b", dataset="one", category="music", tokens=150)]
+    assert rates(told, ("one", "asr"))[1] == 50.0
+    assert rates(told, ("one", "mseb"))[1] == 100.0
+    assert rates([*told, row("c", dataset="one", tokens=None)], ("one", "asr"))[1] is None
 
 
 def test_a_bitrate_that_is_not_known() -> None:

@@ -132,6 +132,7 @@ class TestAnswers:
             "asr_wer_pct_n": "int64", "asr_wer_pct_failed": "int64", "asr_wer_pct_left_out": "int64",
             "asr_wer_pct_reference": "double", "asr_wer_pct_loss": "double",
             "asr_wer_pct_model": "string", "asr_wer_pct_model_sha256": "string", "asr_wer_pct_run_again": "bool",
+            "asr_wer_pct_kbps": "double",
         }  # fmt: skip
 
     def test_the_chart_keeps_models_apart(self, board: TestClient) -> None:

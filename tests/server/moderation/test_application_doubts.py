@@ -42,6 +42,32 @@ class TestApplications:
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
 
     @pytest.mark.parametrize(
+        ("told", "text"),
+        [
+            (
+                {"value": 7.0, "ceiling": 9.0},
+                "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
+            ),
+            ({}, ""),
+            ({"words": 380, "failed": 1}, ""),
+            ({"ceiling": 4.6, "failed": 2}, ""),
+            ({"ceiling": 3.4, "failed": 2}, ""),
+            (
+                {"value": 7.0, "ceiling": 9.0, "failed": 2},
+                "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
+            ),
+        ],
+    )
+    def test_against_others_of_which_a_clip_failed(self, database: Database, told: dict[str, Any], text: str) -> None:
+        """Where a model fails on a clip of every codec: the words of that clip differ, the originals hardly."""
+        for number, owner in enumerate(("ann", "bob", "carl")):
+            figure = [Probed("asr_wer_pct", 8.0, 4.0, failed=1, words=380 + number)]
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=figure)
+        probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
+        found = warned(database, owner="mallory", applications=[probed])
+        assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([("application", text, True)] if text else [])
+
+    @pytest.mark.parametrize(
         ("figure", "value", "ceiling", "text"),
         [
             ("tokens_entropy_kbps", 10.5, 12.0, ""),

@@ -32,5 +32,5 @@ def make_understanding_codecs(session: Session) -> None:
             "agreement_pct": (value + 5.0, 100.0),
         }
         probed = [Probed(f"{TASK.key}_{end}", *pair, "stamps", "cascade") for end, pair in figures.items()]
-        make_submission(session, codec, kbps, datasets={"stamps": ("audio",)}, applications=probed)
-    make_submission(session, "mp3_64k", 64.0, datasets={"stamps": ("audio",)})
+        make_submission(session, codec, kbps, datasets={"stamps": ("music",)}, applications=probed)
+    make_submission(session, "mp3_64k", 64.0, datasets={"stamps": ("music",)})

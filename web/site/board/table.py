@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import isclose, isnan
 
 from markupsafe import Markup
 
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.web.application_rows import at_rates_of
 from codec_superb.web.applications import APPLICATION_METRICS, APPLICATIONS
 from codec_superb.web.figures.board import application_value
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
@@ -30,6 +32,8 @@ from codec_superb.web.site.board.columns import places
 from codec_superb.web.site.board.rows import RANK, Fill, assemble_row, write_row
 from codec_superb.web.text import MISSING, codec_address, count, hertz, interval, kbps
 
+_SAME_RATE = 0.005
+"""Share by which a figure's bitrate may differ from that of the row's category without being said."""
 _SORTS = {
     "tps": "tokens_per_second",
     "ratio": "compression_ratio",
@@ -151,7 +155,10 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
         found = row.applications.get(quantity.key)
         if found is None:
             return RankingCell(MISSING, title="not computed")
-        small = f"{found.model.backend}; not run again" if found.run_again is False else found.model.backend
+        told = ["not run again"] if found.run_again is False else []
+        at = at_rates_of(found, row.result).kbps
+        told += [] if isnan(at) or isclose(at, row.result.kbps, rel_tol=_SAME_RATE) else [f"at {kbps(at)} kbps"]
+        small = "; ".join((found.model.backend, *told))
         return replace(estimate_cell(found.value, quantity), small=small, title=_behind(found, quantity))
 
     arrow = "↑" if quantity.higher_is_better else "↓"

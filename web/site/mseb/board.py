@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import inf, isnan
 
 from codec_superb.metrics.results import NO_SCORE, Score
-from codec_superb.web.application_rows import most_sent, original_of, warning
+from codec_superb.web.application_rows import most_sent, original_of, rates_in_words, warning
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_among
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
 from codec_superb.web.site.cells import TextCell, TextTable
-from codec_superb.web.text import MISSING, interval, kbps
+from codec_superb.web.text import MISSING, interval
 
 Measured = tuple[CodecResult, tuple[ApplicationRow, ...]]
 """A codec with its rows of MSEB on one dataset, which hold the bitrate."""
@@ -79,9 +79,8 @@ def _rate(codec: Measured) -> float:
 
 
 def _line(result: CodecResult, rows: Sequence[ApplicationRow], columns: Sequence[TaskColumn]) -> tuple[TextCell, ...]:
-    rate = next((kbps(row.kbps) for row in rows if not isnan(row.kbps)), "")
     cells = [_cell(next((row for row in column.rows if row.codec == result.codec), None), column) for column in columns]
-    said = "; ".join(filter(None, (rate, result.source)))
+    said = "; ".join(filter(None, (rates_in_words(rows), result.source)))
     return (TextCell(result.title, said, f"/codecs/{result.codec}#mseb"), *cells)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isnan
 
-from codec_superb.web.application_rows import most_sent, original_of, warning
+from codec_superb.web.application_rows import most_sent, original_of, rates_in_words, warning
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
 from codec_superb.web.site.cells import TextCell, TextTable
-from codec_superb.web.text import MISSING, interval, kbps
+from codec_superb.web.text import MISSING, interval
 from codec_superb.web.understanding.choose import AGREEMENT, UNREAD, beside, chance_of, main_rows
 
 Listened = tuple[CodecResult, tuple[ApplicationRow, ...]]
@@ -89,9 +89,8 @@ def _chance(column: UnderstandingColumn, chance: float | None) -> TextCell:
 def _line(
     result: CodecResult, rows: Sequence[ApplicationRow], columns: Sequence[UnderstandingColumn]
 ) -> tuple[TextCell, ...]:
-    rate = next((kbps(row.kbps) for row in rows if not isnan(row.kbps)), "")
     cells = [_cell(next((row for row in column.rows if row.codec == result.codec), None), column) for column in columns]
-    said = "; ".join(filter(None, (rate, result.source)))
+    said = "; ".join(filter(None, (rates_in_words(rows), result.source)))
     return (TextCell(result.title, said, f"/codecs/{result.codec}"), *cells)
 
 

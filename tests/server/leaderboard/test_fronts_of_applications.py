@@ -1,0 +1,163 @@
+"""Fronts of applications: at the bitrate of what was heard, of what is comparable, by one rule for failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+from support.server.board import Probed, make_submission
+
+from codec_superb.server.database.models import Result
+from codec_superb.server.database.session import Database
+
+HTML = {"Accept": "text/html"}
+EVENTS = "aec_map_pct"
+CLUSTERS = "mseb_clustering_events_v"
+VOICES = "mseb_clustering_speaker_v"
+WER = "asr_wer_pct"
+HONEST = ("ann", "bob", "cat", "dan", "eve")
+
+
+def near(kbps: Any) -> Any:
+    """Compare with nominal bitrates: what is stored as measured is a hundredth above."""
+    return pytest.approx(kbps, rel=0.02)
+
+
+@contextmanager
+def serving(app: FastAPI, database: Database, fill: Any) -> Iterator[TestClient]:
+    """Serve what ``fill`` stores."""
+    with database.transaction(write=True) as session:
+        fill(session)
+    with TestClient(app) as running:
+        yield running
+
+
+def at_rates(session: Session, submission: str, rates: Mapping[str, float], tokens: float | None = None) -> None:
+    """Let a codec spend other bits on each category."""
+    for row in session.scalars(select(Result).where(Result.submission_id == submission)):
+        row.kbps = rates[row.category]
+        row.tokens_per_second = tokens and tokens * rates[row.category]
+
+
+def front_of(client: TestClient, address: str) -> list[float]:
+    """Return the bitrates of a chart's front."""
+    figure = client.get(address).json()
+    return next((trace["x"] for trace in figure["data"] if trace["meta"]["role"] == "front"), [])
+
+
+def in_words(client: TestClient, query: str) -> str:
+    """Return the front of the leaderboard's page in words."""
+    page = client.get(f"/?{query}", headers=HTML).text
+    return page[page.index('id="front-words"') :].split("</details>")[0]
+
+
+def fill_events(session: Session) -> None:
+    """Store five honest codecs, and one with few bits on speech and many elsewhere."""
+    for number, owner in enumerate(HONEST):
+        figures = [Probed(EVENTS, 30.0 + 2 * number, 45.0, backend="yamnet")]
+        make_submission(session, f"honest_{number}", 8.0 + 8 * number, owner=owner, applications=figures)
+    key = make_submission(
+        session, "two_faced", 1.2, owner="mallory", applications=[Probed(EVENTS, 35.0, 45.0, backend="yamnet")]
+    )
+    at_rates(session, key, {"speech": 1.2, "music": 34.0, "audio": 34.0})
+
+
+def test_a_figure_stands_at_the_bitrate_of_what_was_heard(app: FastAPI, database: Database) -> None:
+    """Of events, heard in music and audio at 34 kbps: nowhere at the 1.2 kbps of speech, and no front of its own."""
+    with serving(app, database, fill_events) as client:
+        page = client.get(f"/api/v1/leaderboard?category=audio&metric={EVENTS}").json()
+        found = {row["codec"]: row["applications"][EVENTS]["kbps"] for row in page["rows"]}
+        assert (found["two_faced"], found["honest_0"]) == (near(34.0), near(8.0))
+        honest = [8.0, 16.0, 24.0, 32.0, 40.0]
+        for address in (
+            f"/api/v1/leaderboard/chart?category=audio&metric={EVENTS}",
+            f"/api/v1/charts/applications?application={EVENTS}",
+        ):
+            assert front_of(client, address) == near(honest), address
+        assert "Two Faced" not in in_words(client, f"category=audio&metric={EVENTS}")
+
+
+def fill_clusters(session: Session) -> None:
+    """Store honest codecs with a task of MSEB on sounds, and one with few bits on speech alone."""
+    for number, owner in enumerate(HONEST):
+        figures = [Probed(CLUSTERS, 0.3 + number / 10, 0.9, width=0.02)]
+        make_submission(session, f"honest_{number}", 8.0 + 8 * number, owner=owner, applications=figures)
+    key = make_submission(
+        session, "two_faced", 1.2, owner="mallory", applications=[Probed(CLUSTERS, 0.6, 0.9, width=0.02)]
+    )
+    at_rates(session, key, {"speech": 1.2, "music": 34.0, "audio": 34.0})
+
+
+def test_so_it_does_on_the_page_of_mseb(app: FastAPI, database: Database) -> None:
+    """Its chart and its table have the bitrate on the sound of the task, not that on speech."""
+    with serving(app, database, fill_clusters) as client:
+        address = f"/api/v1/mseb/figures/rate?figure={CLUSTERS}&dataset=mini"
+        assert front_of(client, address) == near([8.0, 16.0, 24.0, 32.0, 40.0])
+        page = client.get("/mseb?dataset=mini", headers=HTML).text
+        assert "34.0; self-reported by mallory" in page
+
+
+def fill_apart(figure: str, changes: Mapping[str, Any], values: Sequence[float], best: float) -> Any:
+    """Return what stores a forged result before the honest ones: of a model it is the first one to send."""
+
+    def fill(session: Session) -> None:
+        forged = Probed(figure, best, 45.0 if figure == EVENTS else 0.9, width=0.02, **changes)
+        make_submission(session, "forged", 1.2, owner="mallory", applications=[forged])
+        for number, (owner, value) in enumerate(zip(HONEST, values, strict=True)):
+            ceiling = 40.0 if figure == EVENTS else 0.7
+            told = Probed(figure, value, ceiling, width=0.02)
+            make_submission(session, f"honest_{number}", 8.0 + 8 * number, owner=owner, applications=[told])
+
+    return fill
+
+
+@pytest.mark.parametrize("changes", [{"left_out": 15}, {}])
+def test_what_is_not_comparable_is_on_no_front(app: FastAPI, database: Database, changes: dict[str, Any]) -> None:
+    """Clips called unlabelled, or another value on the originals: it is drawn open, with the reason, and named."""
+    with serving(app, database, fill_apart(EVENTS, changes, [30.0, 32.0, 34.0, 36.0, 38.0], 44.0)) as client:
+        assert "Forged" not in in_words(client, f"category=audio&metric={EVENTS}")
+        for address in (
+            f"/api/v1/leaderboard/chart?category=audio&metric={EVENTS}",
+            f"/api/v1/charts/applications?application={EVENTS}",
+        ):
+            assert front_of(client, address) == near([8.0, 16.0, 24.0, 32.0, 40.0]), address
+            assert "outside the front: what it says of the originals" in client.get(address).text
+        page = client.get(f"/charts?chart=applications&application={EVENTS}", headers=HTML).text
+        assert "Outside the front, since what it says of the originals" in page
+        assert "with the same model: Forged" in page
+
+
+def test_nor_on_that_of_mseb(app: FastAPI, database: Database) -> None:
+    """Its page says so beside the value."""
+    with serving(app, database, fill_apart(VOICES, {}, [0.3, 0.4, 0.5, 0.6, 0.65], 0.88)) as client:
+        address = f"/api/v1/mseb/figures/rate?figure={VOICES}&dataset=mini"
+        assert front_of(client, address) == near([8.0, 16.0, 24.0, 32.0, 40.0])
+        assert client.get("/mseb?dataset=mini", headers=HTML).text.count("originals unlike others") == 1
+
+
+@pytest.mark.parametrize("failures", [(1, 1, 1, 1, 1), (1, 3, 4, 6, 2)])
+def test_one_without_failures_pushes_nobody_off(app: FastAPI, database: Database, failures: Sequence[int]) -> None:
+    """A model fails on some clips of every codec; the worst of all, without failures, is neither first nor alone."""
+
+    def fill(session: Session) -> None:
+        for number, (owner, failed) in enumerate(zip(HONEST, failures, strict=True)):
+            told = Probed(WER, 20.0 - 2 * number, 4.0, failed=failed)
+            make_submission(session, f"honest_{number}", 8.0 + 8 * number, owner=owner, applications=[told])
+        make_submission(session, "spotless", 48.0, owner="mallory", applications=[Probed(WER, 40.0, 4.0)])
+
+    with serving(app, database, fill) as client:
+        rows = client.get(f"/api/v1/leaderboard?metric={WER}").json()["rows"]
+        ranks = {row["codec"]: row["rank"] for row in rows}
+        most = sorted([*failures, 0])[3]
+        usual = [8.0 + 8 * number for number, failed in enumerate(failures) if failed <= most]
+        assert len(usual) >= 3
+        assert ranks["spotless"] == [len(usual) + 1] * 2
+        assert sum(rank is not None for rank in ranks.values()) == len(usual) + 1
+        assert front_of(client, f"/api/v1/leaderboard/chart?metric={WER}") == near(usual)
+        assert "Spotless" not in in_words(client, f"metric={WER}")
