@@ -5,19 +5,27 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_FEW = 60
+"""Names that are told at once; there are hundreds of figures."""
+
 
 class ApplicationError(Exception):
     """Base of every error of this package that a user can act on; its text is shown without a traceback."""
 
 
 class UnknownApplication(ApplicationError):
-    """No application or probe has this name; the text names near matches and all that exist."""
+    """No application or probe has this name; the text names near matches, or all that exist where they are few."""
 
     def __init__(self, name: str, known: Iterable[str], kind: str = "application") -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"There is no {kind} {name!r}.{hint} There are: {', '.join(names)}.")
+        there = (
+            f"There are: {', '.join(names)}."
+            if len(names) <= _FEW
+            else f"There are {len(names)}: `codec-superb applications --json` lists them."
+        )
+        super().__init__(f"There is no {kind} {name!r}.{hint} {there}")
 
 
 class MissingPackage(ApplicationError):

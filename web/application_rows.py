@@ -59,8 +59,10 @@ def usual_failures(told: Iterable[tuple[str, int]]) -> int:
 
     >>> usual_failures([("ann", 1), ("bob", 3), ("cat", 4), ("dan", 6), ("eve", 2), ("mallory", 0)])
     3
-    >>> usual_failures([("ann", 1), ("ann", 1), ("mallory", 0)]), usual_failures([("ann", 0), ("ann", 0), ("mallory", 9)])
-    (1, 0)
+    >>> usual_failures([("ann", 1), ("ann", 1), ("mallory", 0)])
+    1
+    >>> usual_failures([("ann", 0), ("ann", 0), ("mallory", 9)])
+    0
     """
     found: dict[str, list[int]] = {}
     for sender, failed in told:

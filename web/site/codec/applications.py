@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.metrics.results import Score
+from codec_superb.web.application_rows import warning
 from codec_superb.web.applications import APPLICATION_METRICS, APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import model_facts, numbers_table, signed
@@ -57,8 +58,7 @@ def _clips(row: ApplicationRow) -> TextCell:
     numbers = row.numbers
     parts = [f"{numbers.left_out} left out"] if numbers.left_out else []
     parts += [count(numbers.pairs, "pair")] if numbers.pairs else []
-    failed = f"{count(numbers.failed, 'clip')} failed" if numbers.failed else ""
-    return TextCell(f"{numbers.n:,}", ", ".join(parts), warning=failed)
+    return TextCell(f"{numbers.n:,}", ", ".join(parts), warning=warning(row))
 
 
 def counted_tables(rows: Sequence[ApplicationRow]) -> list[TextTable]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from codec_superb.metrics.results import Score
+from codec_superb.web.application_rows import warning
 from codec_superb.web.mseb.choose import Spoke, is_mseb, scale_words, spokes_of
 from codec_superb.web.mseb.heat import POOLED, HeatMap, heat_maps
 from codec_superb.web.quantity import Quantity
@@ -63,7 +64,6 @@ def _line(spoke: Spoke) -> tuple[TextCell, ...]:
     numbers = row.numbers
     direction = "higher is better" if quantity.higher_is_better else "lower is better"
     where = numbers.dataset or "all locales"
-    failed = f"{numbers.failed} failed" if numbers.failed else ""
     left_out = f"{numbers.left_out} left out" if numbers.left_out else ""
     loss = TextCell(
         signed(numbers.loss, quantity, ends=False), interval(numbers.loss.low, numbers.loss.high, quantity.decimals)
@@ -74,7 +74,7 @@ def _line(spoke: Spoke) -> tuple[TextCell, ...]:
         _score(numbers.resynthesis, quantity),
         loss,
         TextCell(MISSING) if spoke.oracle is None else _score(spoke.oracle, quantity),
-        TextCell(f"{numbers.n:,}", f"{where}{f', {left_out}' if left_out else ''}", None, failed),
+        TextCell(f"{numbers.n:,}", f"{where}{f', {left_out}' if left_out else ''}", None, warning(row)),
         TextCell(row.model.backend, row.model.sha256[:12]),
         TextCell(scale_words(quantity)),
     )
