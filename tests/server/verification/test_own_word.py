@@ -95,6 +95,17 @@ def test_points_of_charts(board: TestClient, address: str) -> None:
     assert hover(board, address, "Opus 16K").count("verified") == 1
 
 
+def test_the_rows_of_a_codecs_page(board: TestClient) -> None:
+    """Each figure that the badge does not cover says so in its row, and no other one does."""
+    for codec, uncovered in (("opus_12k", len(FIGURES) - 1), ("opus_16k", 0)):
+        page = board.get(f"/codecs/{codec}", headers=HTML).text
+        lines = [line for line in page.split("<tr") if "metrics#" in line]
+        told = [line for line in lines if "not run again" in line]
+        assert len(told) >= uncovered
+        assert bool(told) == bool(uncovered)
+        assert not [line for line in told if f"metrics#{EER}" in line]
+
+
 def test_what_was_run_again_keeps_its_badge(board: TestClient) -> None:
     """Of the same submission another figure is verified."""
     assert OWN not in hover(board, f"/api/v1/charts/applications?application={EER}&source=runs", "Opus 12K")
