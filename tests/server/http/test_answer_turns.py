@@ -102,6 +102,19 @@ def test_what_has_to_be_made_waits_for_a_turn(client: TestClient) -> None:
     assert {address for address, told in waits.items() if told} == {*MADE, *THREADS} - WITHOUT_TURN
 
 
+@pytest.mark.parametrize(
+    ("address", "waits"),
+    [("/api/v1/attestations", True), ("/compare/listen?codec=a&codec=b&seed=" + "0" * 16, True), ("/login", False),
+     ("/api/v1/submissions", False), ("/moderation/abc", False)],
+)  # fmt: skip
+def test_posts_of_anybody_that_are_computed_wait_for_a_turn(client: TestClient, address: str, waits: bool) -> None:
+    """An attestation is read in turn; log-ins, uploads and decisions wait behind nobody's page."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    assert (client.post(address).status_code == 503) is waits
+
+
 @pytest.mark.parametrize("address", ["/conditions", "/ranking", "/snapshots/1", "/compare?codec=a&codec=b"])
 def test_who_may_ask_no_more_is_told_at_once(client: TestClient, address: str) -> None:
     """Not where the answer is made: all who wait for it would be told that they asked too much."""
