@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -46,19 +45,23 @@ def _misnamed(shape: _Shape, data: Any, where: str) -> Iterator[str]:
             if isinstance(item, dict | list):  # a generator for each of 450,000 numbers takes half a second
                 yield from _misnamed(shape.items, item, f"{where}{number}.")
     elif isinstance(data, dict) and shape.record is not None:
-        fields, required = _fields(shape.record)
-        yield from (f"{where}{name} is missing: state it" for name in required if name not in data)
-        for name, value in data.items():
-            inner = fields.get(name)
-            if inner is None:
-                yield f"{where}{name[:_SHOWN]} is unknown: take it out, or correct its name"
-            elif inner is not _LEAF:
-                yield from _misnamed(inner, value, f"{where}{name}.")
+        yield from _in_record(shape.record, data, where)
     elif isinstance(data, dict) and shape.most is not None:
         if len(data) > shape.most:
             yield f"{where.removesuffix('.')}: expected at most {shape.most} of them, not {len(data)}"
-        for name, value in islice(data.items() if shape.items else (), shape.most):
+        for name, value in data.items():
             yield from _misnamed(shape.items or _LEAF, value, f"{where}{name[:_SHOWN]}.")
+
+
+def _in_record(record: type[BaseModel], data: Mapping[str, Any], where: str) -> Iterator[str]:
+    fields, required = _fields(record)
+    yield from (f"{where}{name} is missing: state it" for name in required if name not in data)
+    for name, value in data.items():
+        inner = fields.get(name)
+        if inner is None:
+            yield f"{where}{name[:_SHOWN]} is unknown: take it out, or correct its name"
+        elif inner is not _LEAF:
+            yield from _misnamed(inner, value, f"{where}{name}.")
 
 
 @cache
