@@ -21,7 +21,6 @@ from codec_superb.server.compare.endpoints import router as compare
 from codec_superb.server.compare.listening_endpoints import router as listening
 from codec_superb.server.database.session import Database
 from codec_superb.server.http.answer_turns import InTurn
-from codec_superb.server.http.body_limit import BodyLimit
 from codec_superb.server.http.compression import Compression
 from codec_superb.server.http.error_answers import EVERYWHERE
 from codec_superb.server.http.error_pages import handle_errors
@@ -29,6 +28,7 @@ from codec_superb.server.http.forwarded import UnnamedProxy
 from codec_superb.server.http.headers import SecurityHeaders
 from codec_superb.server.http.hosts import ExpectedHost
 from codec_superb.server.http.methods import HeadAsGet
+from codec_superb.server.http.request_limits import RequestLimits
 from codec_superb.server.http.requests import catch_unexpected, observe
 from codec_superb.server.http.static_files import compress_all
 from codec_superb.server.http.static_files import router as static_router
@@ -115,7 +115,7 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.state.missing = set()
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
-    app.add_middleware(BodyLimit)
+    app.add_middleware(RequestLimits)
     app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
     app.add_middleware(ExpectedHost, settings=chosen)

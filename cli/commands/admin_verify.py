@@ -84,9 +84,9 @@ def add(
 ) -> None:
     """Take an attestation, as the API takes one, of up to 4 MB."""
     with server_transaction(database, storage, write=True) as session:
-        from codec_superb.server.verification.attestations import receive
+        from codec_superb.server.verification.attestations import accept, read
 
-        row = receive(session, file.read_bytes(), submission)
+        row = accept(session, read(file.read_bytes()), submission)
         told = {"submission": row.submission_id, "agrees": row.agrees, "sha256": row.sha256}
     if as_json:
         print_json(told)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import StringConstraints, ValidationError
 
 from codec_superb.field_faults import sentences
+from codec_superb.names_first import first_misnamed
 from codec_superb.pipeline.errors import PipelineError, SubmissionError
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.verification.keys import fingerprint_of, public_key_of, signature_is_valid
@@ -27,6 +28,8 @@ PREFIX = b"codec-superb attestation 1\n"
 """Begins what is signed: a signature made for something else is none here."""
 SIZE_LIMIT = 4_000_000
 """Bytes of a file at most: 200,000 clips that agree take some 16 MB, 20,000 that differ in one number 4 MB."""
+
+_EXPECTED = "expected an attestation as `codec-superb verify` writes it"
 
 
 class AttestationError(PipelineError):
@@ -73,10 +76,12 @@ def read_attestation(data: bytes) -> Attestation:
             raise AttestationError(f"expected the format 1, a whole number, got {plain['format']!r}"[:200])
         if re.search(rb"(?<!\\)(?:\\\\)*\\u0000", data):
             raise AttestationError("expected texts without the character 0, which PostgreSQL does not keep, got one")
+        if (fault := first_misnamed(Attestation, plain)) is not None:
+            raise AttestationError(f"{_EXPECTED}: {fault}")
         return Attestation.model_validate_json(data, strict=True)
     except (ValidationError, SubmissionError) as error:
         why = sentences(error)[:500] if isinstance(error, ValidationError) else error
-        raise AttestationError(f"expected an attestation as `codec-superb verify` writes it: {why}") from error
+        raise AttestationError(f"{_EXPECTED}: {why}") from error
 
 
 def check_signature(attestation: Attestation, public_key: str) -> None:

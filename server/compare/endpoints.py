@@ -71,7 +71,8 @@ async def compare_codecs(
     try:
         if choose:
             return await cached(request, f"choose {_key(names)}", lambda _: _chooser(request, names))
-        return await cached(request, _key(names, metric), lambda _: _page(request, names, metric), counted=True)
+        compares = len(set(names)) >= FEWEST  # else it is the chooser again
+        return await cached(request, _key(names, metric), lambda _: _page(request, names, metric), counted=compares)
     except (BadRequest, NotFound) as error:
         page = await made_in_turn(request, _chooser, request, names, error)
         return HTMLResponse(page.body, error.status)

@@ -32,6 +32,8 @@ WITHOUT_TURN = frozenset({
 })  # fmt: skip
 """Routes that answer in a thread and wait for nobody: the way in, how the service is, and files as they are, for which
 a store may take long."""
+POSTS = frozenset({"/compare/listen"})
+"""Routes that make an answer to what anybody may POST. Log-ins, uploads and decisions wait behind no visitor's page."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -53,7 +55,8 @@ async def made_in_turn(request: Request, make: Callable[_P, _T], *args: _P.args,
 
 async def _while_made(request: Request) -> AsyncIterator[None]:
     endpoint, path = request.scope["endpoint"], request.scope["route"].path
-    if request.method != "GET" or iscoroutinefunction(endpoint) or path in WITHOUT_TURN:
+    made = request.method == "GET" or path in POSTS
+    if not made or iscoroutinefunction(endpoint) or path in WITHOUT_TURN:
         yield
         return
     async with turn(request):
@@ -61,7 +64,8 @@ async def _while_made(request: Request) -> AsyncIterator[None]:
 
 
 InTurn = Depends(_while_made, scope="function")
-"""Dependency of all routes: whatever answers GET in a thread waits for its turn before it has a thread or a session.
+"""Dependency of all routes: whatever answers GET in a thread waits for its turn before it has a thread or a session,
+and so do :data:`POSTS`.
 
 Endpoints in the event loop answer from memory, and take a turn for what they make (:func:`made_in_turn`).
 """

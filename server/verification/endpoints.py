@@ -8,10 +8,12 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
+from codec_superb.pipeline.verification.attestation import Attestation
 from codec_superb.pipeline.verification.keys import KEYS_PATH
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import NotFound
+from codec_superb.server.http.answer_turns import made_in_turn
 from codec_superb.server.http.error_answers import error_responses
 from codec_superb.server.moderation.endpoints import SubmissionId
 from codec_superb.server.moderation.repository import find as find_submission
@@ -63,12 +65,14 @@ async def send_attestation(
 ) -> AttestationReceipt:
     """Send a signed attestation, as `codec-superb verify --key --out` writes it: its signature is the permission."""
     data = await request.body()  # of limited size
-    return await run_sync(_received, request, data, submission)
+    # in turn, since anybody may send one, and before a writing transaction has the database to itself
+    attestation = await made_in_turn(request, attestations.read, data)
+    return await run_sync(_received, request, attestation, submission)
 
 
-def _received(request: Request, data: bytes, submission: str | None) -> AttestationReceipt:
+def _received(request: Request, attestation: Attestation, submission: str | None) -> AttestationReceipt:
     with database_of(request).transaction(write=True) as session:
-        row = attestations.receive(session, data, submission)
+        row = attestations.accept(session, attestation, submission)
         key = keys.find(session, row.fingerprint)
         assert key is not None
         status = session.get_one(Submission, row.submission_id).status

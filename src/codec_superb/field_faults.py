@@ -15,18 +15,22 @@ _EXPECTED = {
     "model_type": "names with values",
 }
 """In words of the file: whoever wrote it does not know Python's types."""
+_MOST = 50
+"""Faults that are put into words: nobody reads more, and a value of any of them may be the whole file."""
 _LONGEST = 60
 """Characters of a value that are shown."""
 
 
 def sentences(error: Any) -> str:
-    """Return a sentence for each fault of a ``pydantic.ValidationError``, joined by semicolons."""
-    return "; ".join(dict.fromkeys(said for _, said in faults(error)))
+    """Return a sentence for each of the first faults of a ``pydantic.ValidationError``, joined by semicolons."""
+    said = dict.fromkeys(_sentence(fault) for fault in error.errors(include_url=False)[:_MOST])
+    more = error.error_count() - _MOST
+    return "; ".join([*said, *([f"and {more} more"] if more > 0 else [])])
 
 
 def faults(error: Any) -> list[tuple[tuple[str | int, ...], str]]:
     """Return the place of each fault, as names of fields and positions, and its sentence."""
-    return [(tuple(fault["loc"]), _sentence(fault)) for fault in error.errors()]
+    return [(tuple(fault["loc"]), _sentence(fault)) for fault in error.errors(include_url=False)]
 
 
 def is_validation_error(error: BaseException) -> bool:

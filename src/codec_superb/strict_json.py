@@ -13,6 +13,7 @@ DEPTH_LIMIT = 16
 """Levels of nesting; a submission has seven."""
 LARGEST_INTEGER = 2**53
 """Beyond it a reader with doubles alone, such as a browser, reads another number (RFC 8259, section 6)."""
+_DIGITS = len(str(-LARGEST_INTEGER))
 
 
 class StrictJsonError(ValueError):
@@ -37,7 +38,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _exact(text: str) -> int:
     # before int(), whose cost grows with the square of the digits
-    if len(text) > len(str(-LARGEST_INTEGER)) or abs(value := int(text)) > LARGEST_INTEGER:
+    if len(text) > _DIGITS or abs(value := int(text)) > LARGEST_INTEGER:
         raise StrictJsonError(f"expected whole numbers of at most 2^53, got {text[:40]}")
     return value
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from codec_superb.server.http.request_limits import ADDRESS
 from codec_superb.server.http.requests import HEALTH_PATHS
+from codec_superb.server.http.slow_clients import HEADER_BYTES
 from codec_superb.server.serving import AFTER_SHUTDOWN
 from codec_superb.server.settings import MEGABYTE, Settings
 
@@ -154,6 +156,12 @@ class TestProxy:
         """The proxy's limit is the service's, with room for the form around the file and not much more."""
         (limit,) = re.findall(r"max_size (\d+)MB", CADDYFILE)
         assert Settings().upload_limit < int(limit) * MEGABYTE <= 1.05 * Settings().upload_limit
+
+    def test_lets_the_largest_head_through(self) -> None:
+        """Whatever the service takes of an address and of headers, and little more."""
+        (limit,) = re.findall(r"max_header_size (\d+)kb", CADDYFILE)
+        added = 4096  # by Go's server
+        assert ADDRESS + HEADER_BYTES <= int(limit) * 1000 + added <= ADDRESS + HEADER_BYTES + added
 
     def test_leaves_compression_to_the_service(self) -> None:
         """No second compression, which would spoil the entity tags."""

@@ -109,8 +109,18 @@ class TestStart:
             with suppress(ConnectionError):
                 for _ in range(16):
                     connection.sendall(b"a" * 65_536)
-                assert connection.recv(100).startswith(b"HTTP/1.1 400")
+                assert connection.recv(100).startswith(b"HTTP/1.1 431")
         assert service.get("/healthz").status_code == 200
+
+    @pytest.mark.parametrize("end", ["", "Connection: close\r\n\r\n"])
+    def test_a_head_of_many_headers_is_refused_in_words(self, service: Served, end: str) -> None:
+        """Whether it is whole or not; 15,000 empty ones took 60 ms of the event loop."""
+        with socket.create_connection(service.address, timeout=PATIENCE_S) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a:\r\n" * 200 + end.encode())
+            with connection.makefile("rb") as stream:
+                told = stream.read()
+        assert told.startswith(b"HTTP/1.1 431 Request Header Fields Too Large")
+        assert b"send fewer or shorter ones" in told
 
     def test_a_head_that_does_not_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Who says nothing or trickles is cut off; requests are answered, one after another, slow ones too."""

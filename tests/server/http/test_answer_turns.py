@@ -102,6 +102,19 @@ def test_what_has_to_be_made_waits_for_a_turn(client: TestClient) -> None:
     assert {address for address, told in waits.items() if told} == {*MADE, *THREADS} - WITHOUT_TURN
 
 
+@pytest.mark.parametrize(
+    ("address", "waits"),
+    [("/api/v1/attestations", True), ("/compare/listen?codec=a&codec=b&seed=" + "0" * 16, True), ("/login", False),
+     ("/api/v1/submissions", False), ("/moderation/abc", False)],
+)  # fmt: skip
+def test_posts_of_anybody_that_are_computed_wait_for_a_turn(client: TestClient, address: str, waits: bool) -> None:
+    """An attestation is read in turn; log-ins, uploads and decisions wait behind nobody's page."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    assert (client.post(address).status_code == 503) is waits
+
+
 @pytest.mark.parametrize("address", ["/conditions", "/ranking", "/snapshots/1", "/compare?codec=a&codec=b"])
 def test_who_may_ask_no_more_is_told_at_once(client: TestClient, address: str) -> None:
     """Not where the answer is made: all who wait for it would be told that they asked too much."""
@@ -110,6 +123,28 @@ def test_who_may_ask_no_more_is_told_at_once(client: TestClient, address: str) -
     app.state.settings = app.state.settings.model_copy(update={"computations_per_minute": 1})
     app.state.answer_turns = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
     assert [client.get(address).status_code for _ in range(2)] == [503, 429]
+
+
+def test_the_openapi_document_is_written_in_turn(client: TestClient) -> None:
+    """In a thread, by whoever asks first; it took the event loop more than half a second. Later it is there at once."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    none = FairTurns(1, senders=0, patience=0.0, busy=lambda: Unavailable("no turn"))
+    app.state.answer_turns = none
+    assert client.get("/api/openapi.json").status_code == 503
+    del app.state.answer_turns
+    assert client.get("/api/openapi.json").status_code == 200
+    app.state.answer_turns = none
+    assert client.get("/api/openapi.json").status_code == 200
+
+
+def test_to_choose_is_no_computation(client: TestClient) -> None:
+    """Visitors who open the comparison without codecs use up nothing."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.state.settings = app.state.settings.model_copy(update={"computations_per_minute": 1})
+    addresses = ("/compare", "/compare?metric=pesq", "/compare?metric=stoi", "/compare?codec=a", "/compare?codec=b")
+    assert 429 not in [client.get(address).status_code for address in addresses]
 
 
 def test_who_waits_gets_the_newest_revision(client: TestClient, database: Database) -> None:

@@ -8,6 +8,7 @@ from codec_superb.server.errors import BadRequest
 from codec_superb.server.ingest.form import FormReader
 
 KIND = "multipart/form-data; boundary=line"
+FAR = KIND.replace(";", ";" * 1000)
 
 
 def part(name: str | None, value: bytes = b"x", *, more: str = "") -> bytes:
@@ -66,9 +67,9 @@ def test_boundaries_that_are_allowed(length: int) -> None:
     assert read(body, end=end, kind=f"multipart/form-data; boundary={boundary}")[0] == b"zip"
 
 
-@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=", f"{KIND}{'e' * 67}"])
+@pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=", f"{KIND}{'e' * 67}", FAR])
 def test_boundaries_that_are_not(kind: str) -> None:
-    """None, an empty one, and 71 characters."""
+    """None, an empty one, 71 characters, and one behind parameters that take long to read."""
     with pytest.raises(BadRequest, match="boundary of 1 to 70 characters"):
         read(part("file"), kind=kind)
 

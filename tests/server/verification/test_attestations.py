@@ -36,7 +36,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict, Forbidden, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.verification import keys
-from codec_superb.server.verification.attestations import not_compared, receive, shortened
+from codec_superb.server.verification.attestations import accept, not_compared, shortened
 
 ADDRESS = "/api/v1/attestations"
 DRAWN = len(statement().clips)
@@ -99,7 +99,7 @@ def test_what_was_not_run_again_is_named(database: Database, key: Ed25519Private
         metrics = {"panel": {"label": "Panel"}}  # of a plug-in: nobody else runs it
         found.document = found.document | {"datasets": [dataset | {"probes": probes}], "custom_metrics": metrics}
         assert not_compared(session, found) == []
-        receive(session, sign(sent, key).to_json())
+        accept(session, sign(sent, key))
         assert not_compared(session, found) == ["asv on mini", "sim on mini", "Panel"]
 
 

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message
 from support.coroutines import run
 
-from codec_superb.server.http import body_limit
-from codec_superb.server.http.body_limit import LIMIT
+from codec_superb.server.http import request_limits
+from codec_superb.server.http.request_limits import LIMIT
 from codec_superb.web.site.board.columns import CHOOSABLE
 
 DECISION = "/api/v1/submissions/abc/decision"
@@ -25,7 +25,7 @@ def pieces(size: int) -> Iterator[bytes]:
         yield b"a" * 1000
 
 
-class TestBodyLimit:
+class TestRequestLimits:
     """No request but an upload holds much in memory."""
 
     @pytest.mark.parametrize("path", [DECISION, "/login", "/compare/listen?codec=a&codec=b&seed=x", "/"])
@@ -65,7 +65,7 @@ class TestBodyLimit:
         self, client: TestClient, path: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A body that does not come is 408 after a time; to leave in the middle of one is no fault of the service."""
-        monkeypatch.setattr(body_limit, "SECONDS", 0.2)
+        monkeypatch.setattr(request_limits, "SECONDS", 0.2)
         assert run(_post, client.app, path, None) == [408]
         left = run(_post, client.app, path, {"type": "http.disconnect"})
         assert left == ([] if path == "/login" else [400])  # FastAPI answers for the JSON that it reads

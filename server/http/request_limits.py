@@ -29,7 +29,7 @@ LARGER = MappingProxyType({"/api/v1/attestations": 1_000_000})
 """Limits of paths that take larger JSON: an attestation of some 5,000 clips."""
 
 
-class BodyLimit:
+class RequestLimits:
     """Refuses a longer address or declared body, and aborts a chunked or slow body that exceeds the limit."""
 
     def __init__(self, app: ASGIApp) -> None:
