@@ -13,6 +13,8 @@ import h11
 from h11._receivebuffer import ReceiveBuffer, blank_line_regex
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
+from codec_superb.server.http.request_limits import ADDRESS
+
 HEAD_SECONDS = 20.0
 """Seconds from the connection, or from the first byte of a further request, to the end of the head."""
 
@@ -24,7 +26,7 @@ HEADERS, HEADER_BYTES = 100, 1 << 14
 """Lines and bytes of a head behind its request line, and of what may follow a chunked body: 15,000 empty headers take
 60 ms of the loop that serves everybody. A browser sends some 20 lines and, cookies included, 4 kB; a proxy adds ten."""
 TOO_LARGE = (
-    f"expected at most {HEADERS} headers of {HEADER_BYTES} bytes in all, and an address of at most {HEAD_BYTES} bytes; "
+    f"expected at most {HEADERS} headers of {HEADER_BYTES} bytes in all, and an address of at most {ADDRESS} bytes; "
     "send fewer or shorter ones, such as without cookies of other services"
 )
 _REFUSED = 431
