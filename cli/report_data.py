@@ -14,6 +14,7 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.codebooks import counts_by_name
 from codec_superb.pipeline.aggregates.evidence import short_clips
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
+from codec_superb.pipeline.aggregates.rate import measured_rates
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
@@ -22,7 +23,7 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows, where
-from codec_superb.web.application_rows import application_rows
+from codec_superb.web.application_rows import application_rows, parts_of
 from codec_superb.web.retrieval_examples import RetrievalExample
 from codec_superb.web.rows import (
     ApplicationRow,
@@ -135,17 +136,15 @@ def applications_of(entry: Results, aggregates: Sequence[ApplicationAggregate] |
     short = {
         (name, info.probe): len(short_clips(entry.rows, info, name)) for name, infos in probes.items() for info in infos
     }
+    rated = {(part.category, part.dataset): part for part in entry.aggregates.datasets}
     rows = application_rows(
         entry.card.name,
         entry.aggregates.applications if aggregates is None else aggregates,
         probes,
-        {(part.category, part.dataset): part for part in entry.aggregates.datasets},
+        # tokens per second are those of the card, as of the codec's results
+        lambda found: (measured_rates(rated, parts_of(found, probes))[0], None),
     )
-    # tokens per second are those of the card, as of the codec's results
-    return [
-        replace(row, short=short.get((row.numbers.dataset, row.numbers.probe), 0), tokens_per_second=None)
-        for row in rows
-    ]
+    return [replace(row, short=short.get((row.numbers.dataset, row.numbers.probe), 0)) for row in rows]
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
-from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregates.rate import Rated, measured_rates
-from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, ProbeModel
 from codec_superb.web.text import count, kbps, shortened
 
 _LETTERS = 60
@@ -20,6 +18,8 @@ _DIGITS = 8
 """Of a hash that tells two models from each other."""
 _MOST = 6
 """Differences that are told; a file may state any number of settings."""
+FEW_FAILURES = 0.02
+"""Share of the clips on which a model may fail, whatever it does for others."""
 Kind = TypeVar("Kind", bound=Hashable)
 
 
@@ -50,30 +50,36 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
     return max(counts, key=lambda kind: (counts[kind][0], whole.get(kind, (0, 0))[0], counts[kind][1]))
 
 
-def usual_failures(told: Iterable[tuple[str, int]]) -> int:
-    """Return how many clips may have failed of one that is whole, from senders with their results' failed clips.
+class Failures(NamedTuple):
+    """On how many clips of a result a model failed, and who sends it."""
+
+    sender: str
+    failed: int
+    asked: int
+
+
+def fails_more(told: Sequence[Failures]) -> list[bool]:
+    """Tell of which results of one figure more clips failed than of those of any other sender.
 
     A model may fail on some clips of every codec, on a silent or a short one; the clips of the greatest errors, called
-    failed, would be the way to a rank, and one result without failures is no reason to leave all others out. So it is
-    the middle of the senders, each with the middle of its results; of two the nearer to the middle of all results.
+    failed, would be the way to a rank. Whoever fails on fewer leaves what others may, and nobody decides about the own
+    results. Each sender has one vote, the middle of its results; one clip, or :data:`FEW_FAILURES` of them, is nobody's
+    advantage. What fails on more than a tenth of the clips waits for a moderator.
 
-    >>> usual_failures([("ann", 1), ("bob", 3), ("cat", 4), ("dan", 6), ("eve", 2), ("mallory", 0)])
-    3
-    >>> usual_failures([("ann", 1), ("ann", 1), ("mallory", 0)])
-    1
-    >>> usual_failures([("ann", 0), ("ann", 0), ("mallory", 9)])
-    0
+    >>> fails_more([Failures(*one, 75) for one in [("ann", 1), ("bob", 3), ("cat", 4), ("dan", 6), ("mallory", 0)]])
+    [False, False, False, True, False]
+    >>> fails_more([Failures("ann", 0, 75), Failures("mallory", 9, 75)])
+    [False, True]
     """
     found: dict[str, list[int]] = {}
-    for sender, failed in told:
-        found.setdefault(sender, []).append(failed)
-    middles = sorted(_middle(its) for its in found.values()) or [0]
-    low, high = middles[(len(middles) - 1) // 2], middles[len(middles) // 2]
-    return max(low, min(high, _middle([failed for its in found.values() for failed in its] or [0])))
-
-
-def _middle(counts: Sequence[int]) -> int:
-    return sorted(counts)[len(counts) // 2]
+    for one in told:
+        found.setdefault(one.sender, []).append(one.failed)
+    votes = sorted(((sorted(its)[(len(its) - 1) // 2], sender) for sender, its in found.items()), reverse=True)[:2]
+    most = {sender: [failed for failed, other in votes if other != sender][:1] for sender in found}
+    return [
+        one.failed > max(most[one.sender][0], 1, int(FEW_FAILURES * one.asked)) if most[one.sender] else False
+        for one in told
+    ]
 
 
 def at_rates_of(row: ApplicationRow, result: CodecResult) -> CodecResult:
@@ -86,7 +92,13 @@ def at_rates_of(row: ApplicationRow, result: CodecResult) -> CodecResult:
     rate = None if isnan(row.kbps) else row.kbps
     tokens = result.summary.tokens_per_second if row.tokens_per_second is None else row.tokens_per_second
     summary = result.summary.model_copy(update={"kbps": rate, "tokens_per_second": tokens})
-    return replace(result, summary=summary, apart=row.apart)
+    return replace(result, summary=summary, apart=row.apart, sender=row.sender or result.sender)
+
+
+def at_rates_behind(row: BoardRow, key: str) -> BoardRow:
+    """Return a row whose result is at the rates of what ``key`` was measured on."""
+    found = row.applications.get(key)
+    return row if found is None else replace(row, result=at_rates_of(found, row.result))
 
 
 def rates_in_words(rows: Iterable[ApplicationRow]) -> str:
@@ -164,17 +176,13 @@ def application_rows(
     codec: str,
     aggregates: Sequence[ApplicationAggregate],
     probes: Mapping[str, Sequence[ProbeInfo]],
-    rated: Mapping[tuple[Category, str], Rated],
+    rates: Callable[[ApplicationAggregate], tuple[float, float | None]],
 ) -> list[ApplicationRow]:
     """Make the rows of one codec, in the order given; ``probes`` holds how the probes of each dataset were run.
 
-    ``rated`` holds what was measured of its clips by category and dataset, for the rates of those behind a figure.
+    ``rates`` gives kbps and tokens per second of the clips behind a figure; NaN and None where they are not known.
     """
-    names = {dataset for _, dataset in rated if dataset}
-    rates = [measured_rates(rated, parts_of(found, names)) for found in aggregates]
-    return [
-        ApplicationRow(codec, found, _model(found, probes), *its) for found, its in zip(aggregates, rates, strict=True)
-    ]
+    return [ApplicationRow(codec, found, _model(found, probes), *rates(found)) for found in aggregates]
 
 
 def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> ProbeModel:

@@ -123,6 +123,20 @@ class ResultFrame:
             names = [name if row is None else entry.sender_of(row) for entry, row, name in said]
         return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
+    def rates_behind(self, of: str, key: str) -> Numbers:
+        """``kbps`` or ``tokens_per_second`` of what ``key`` was measured on: of an application the clips it heard."""
+        if key not in APPLICATIONS:
+            return self.numbers(of)
+        return self._kept(f"behind {key} {of}", lambda: self._heard_at(of, key))
+
+    def _heard_at(self, of: str, key: str) -> Numbers:
+        rates = self.numbers(of).copy()
+        for place, entry in enumerate(self.entries):
+            row = entry.application(key, self.category, self.dataset)
+            if row is not None and row.codec == entry.codec and (of == "kbps" or row.tokens_per_second is not None):
+                rates[place] = getattr(row, of)
+        return rates
+
     def model(self, key: str, index: int) -> str:
         """Name the model behind an application's figure; '' where there is none."""
         row = self.entries[index].application(key, self.category, self.dataset)

@@ -21,7 +21,7 @@ from codec_superb.server.charts.rows import (
 )
 from codec_superb.server.leaderboard.originals import with_apart
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.web.application_rows import at_rates_of, original_of
+from codec_superb.web.application_rows import at_rates_behind, original_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
@@ -64,10 +64,7 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     source = application_source(snapshot, state, key)
     dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
     found = with_application(snapshot, source, key, dataset)
-    rows = [
-        replace(row, result=at_rates_of(row.applications[key], row.result))
-        for row in with_apart(on_usual_states(found, key), key)
-    ]
+    rows = [at_rates_behind(row, key) for row in with_apart(on_usual_states(found, key), key)]
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity, state.across)

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.aggregates.rate import Rated
 from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.snapshot import Snapshot
@@ -72,6 +73,12 @@ class NewestResults:
             if row.category == category and row.dataset == dataset:
                 return codec_result(row, self.card, self._operations())
         return None
+
+    @property
+    def rated(self) -> dict[tuple[Category, str], Rated]:
+        """Its results by category and dataset, with their rates."""
+        places = {str(each): each for each in CATEGORIES}
+        return {(places[row.category], row.dataset): row for row in self.submission.results}
 
     def _operations(self) -> dict[str, Operations]:
         return {entry.name: entry.operations for entry in self.datasets if entry.operations}
@@ -162,14 +169,14 @@ def spreads(session: Session, found: NewestResults, category: str) -> list[Sprea
 def slices_of(found: NewestResults) -> list[ApplicationRow]:
     """Return the application metrics on the clips of one recording condition."""
     document = found.submission.document
-    rows = stored_applications(found.card.name, document.get("slices"), document["datasets"])
+    rows = stored_applications(found.card.name, document.get("slices"), document["datasets"], found.rated)
     return with_own_words(rows, found.not_again, found.submission.sender)
 
 
 def applications_of(found: NewestResults) -> list[ApplicationRow]:
     """Return the application metrics on all clips of each dataset."""
     document = found.submission.document
-    rows = stored_applications(found.card.name, document.get("applications"), document["datasets"])
+    rows = stored_applications(found.card.name, document.get("applications"), document["datasets"], found.rated)
     return with_own_words(rows, found.not_again, found.submission.sender)
 
 

@@ -36,21 +36,20 @@ class Told(NamedTuple):
     sender: str
     confirmed: bool
     """Run again here."""
+    whole: bool
+    """No clip of the dataset is lacking, and its bits were counted."""
     numbers: ApplicationAggregate
 
 
 def are_apart(told: Sequence[Told]) -> list[bool]:
     """Tell which results of one figure, whom one model answered, say something else than those that agree.
 
-    They are compared with those that asked about as many clips: a part of them has other originals.
+    Those that are ``whole`` are compared with one another: a part of the clips has other originals.
     """
-    groups: dict[int, list[int]] = {}
-    for place, one in enumerate(told):
-        groups.setdefault(one.numbers.n + one.numbers.left_out + one.numbers.failed, []).append(place)
-    found = [False] * len(told)
-    for places in groups.values():
-        for place, apart in zip(places, _apart_among([told[place] for place in places]), strict=True):
-            found[place] = apart
+    found = [one.whole for one in told]
+    places = [place for place, whole in enumerate(found) if whole]
+    for place, apart in zip(places, _apart_among([told[place] for place in places]), strict=True):
+        found[place] = apart
     return found
 
 
@@ -111,13 +110,13 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
         entry = frame.entries[place]
         if (row := entry.application(key, frame.category, frame.dataset)) is not None:
             places.append(place)
-            told.append(_told(entry, row))
+            told.append(_told(entry, row, whole=True))
     found[places] = are_apart(told)
     return found
 
 
-def _told(entry: BoardEntry, row: ApplicationRow) -> Told:
-    return Told(entry.sender_of(row), entry.source == "verified" and row.run_again is True, row.numbers)
+def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
+    return Told(entry.sender_of(row), entry.source == "verified" and row.run_again is True, whole, row.numbers)
 
 
 def rows_on(
@@ -129,8 +128,10 @@ def rows_on(
     for entry in entries:
         for row in filter(wanted, entry.applications.get(dataset, {}).values()):
             groups.setdefault((row.numbers.figure, row.model), []).append((entry, row))
+    whole = {entry.codec for entry in entries if entry.counted and entry.is_complete_on(dataset)}
     for group in groups.values():
-        for (entry, row), apart in zip(group, are_apart([_told(*each) for each in group]), strict=True):
+        told = [_told(entry, row, whole=entry.codec in whole) for entry, row in group]
+        for (entry, row), apart in zip(group, are_apart(told), strict=True):
             found[entry.codec].append(replace(row, sender=entry.sender_of(row), apart=apart))
     return found
 
@@ -151,7 +152,9 @@ def with_apart(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
 
 def _told_by(row: BoardRow, figure: ApplicationRow) -> Told:
     covered = figure.run_again is not False
-    return Told(row.result.sender if covered else row.submitter, row.source == "verified" and covered, figure.numbers)
+    whole = row.result.summary.complete and not row.result.uncounted
+    sender = row.result.sender if covered else row.submitter
+    return Told(sender, row.source == "verified" and covered, whole, figure.numbers)
 
 
 def told_apart(row: BoardRow, key: str) -> BoardRow:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -16,15 +14,15 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.endpoints import state_of
 from codec_superb.server.leaderboard.select import (
-    fails_more,
     most_common,
     ordered,
     quantity_of,
     rank,
     select,
     select_all,
+    with_more_failures,
 )
-from codec_superb.web.application_rows import at_rates_of
+from codec_superb.web.application_rows import at_rates_behind
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.rows import BoardRow
@@ -81,18 +79,11 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     valued &= ~np.isnan(values)
     if key in APPLICATIONS and len(np.unique(alike[valued])) > 1:
         return []  # values of different models or datasets are not comparable: no common front
-    rows = {
-        place: board_row(frame.entries[place], state.category, state.dataset, None, "")
-        for place in np.flatnonzero(valued).tolist()
-    } if key in APPLICATIONS else {}  # fmt: skip
-    rates = frame.numbers("kbps").copy()
-    for place, row in rows.items():
-        rows[place] = at = replace(row, result=at_rates_of(row.applications[key], row.result))
-        rates[place] = at.result.kbps
+    rates = frame.rates_behind("kbps", key)
     drawn = valued & (rates > 0) & ~frame.flags("lossless") & frame.flags("counted") & ~ranked.apart
     whole = drawn & (frame.numbers("complete") == 1)
     if key in APPLICATIONS:
-        whole &= ~fails_more(frame, whole, key)
+        whole &= ~with_more_failures(frame, whole, key)
     drawn = whole if whole.any() else drawn
     measured = drawn & (frame.numbers("clips") > 0)  # published figures have no clips
     if key not in APPLICATIONS:  # those are on one dataset here
@@ -100,7 +91,5 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     places = np.flatnonzero(drawn)
     better = quantity_of(key).higher_is_better
     front = pareto_front(rates[places].tolist(), values[places].tolist(), higher_is_better=better)
-    return [
-        rows.get(place) or board_row(frame.entries[place], state.category, state.dataset, None, "")
-        for place in places[front].tolist()
-    ]
+    rows = [board_row(frame.entries[place], state.category, state.dataset, None, "") for place in places[front]]
+    return [at_rates_behind(row, key) for row in rows]

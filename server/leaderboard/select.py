@@ -21,7 +21,7 @@ from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
-from codec_superb.web.application_rows import usual_failures
+from codec_superb.web.application_rows import Failures, fails_more
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -100,11 +100,11 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
-        fit &= ~fails_more(frame, fit, state.metric)
         # whatever the filters leave: a forged one is not to be alone among few
         same = frame.flags("counted") & whole & (frame.combinations(state.metric).numbers == combination)
         apart = other_originals(frame, same, state.metric)
         fit &= ~apart
+        fit &= ~with_more_failures(frame, fit, state.metric)
     elif basis == "intervals":
         # partial results have no rank, and choose no datasets for those that have one
         combination, datasets = most_common(frame, fit if fit.any() else counted, state.metric)
@@ -133,10 +133,13 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
         ("kbps", state.kbps_min, state.kbps_max),
         ("tokens_per_second", state.tps_min, state.tps_max),
     ):
+        if low is None and high is None:
+            continue
+        rates = frame.rates_behind(key, state.metric)
         if low is not None:
-            passed &= frame.numbers(key) >= low  # False for NaN: an unknown bitrate lies in no range
+            passed &= rates >= low  # False for NaN: an unknown bitrate lies in no range
         if high is not None:
-            passed &= frame.numbers(key) <= high
+            passed &= rates <= high
     if state.rates:
         passed &= np.isin(frame.numbers("sampling_rate"), state.rates)
     if state.open_weights:
@@ -146,16 +149,17 @@ def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
     return passed
 
 
-def fails_more(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
-    """Find those of ``fit`` with more failed clips of an application than :func:`usual_failures` of them."""
-    failed = np.zeros(len(frame), np.int64)
-    senders: list[tuple[str, int]] = []
+def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
+    """Find those of ``fit`` of which more clips of an application failed than :func:`fails_more` allows."""
+    places, told = [], []
     for position in np.flatnonzero(fit).tolist():
         entry = frame.entries[position]
         if (row := entry.application(key, frame.category, frame.dataset)) is not None:
-            failed[position] = row.numbers.failed
-            senders.append((entry.sender_of(row), row.numbers.failed))
-    return fit & (failed > usual_failures(senders))
+            places.append(position)
+            told.append(Failures(entry.sender_of(row), row.numbers.failed, row.numbers.n + row.numbers.failed))
+    found = np.zeros(len(frame), np.bool_)
+    found[places] = fails_more(told)
+    return found
 
 
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:

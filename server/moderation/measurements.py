@@ -74,7 +74,7 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
     found = (
         Doubt(key[0], *told)
         for key, figure in sorted(own.items())
-        for told in _differences(figure, [*votes[key].values()])
+        for told in _differences(figure, [*votes[key].values()], whole=submission.complete)
     )
     yield from dict.fromkeys(found)  # all figures of a probe have the same clips
 
@@ -87,6 +87,8 @@ class _Vote(NamedTuple):
     confirmed: bool
     """By a moderator, or run again."""
     voter: Voter
+    whole: bool
+    """Of a complete submission."""
 
 
 class _Other(NamedTuple):
@@ -133,7 +135,7 @@ def _with_figures(submission: Submission) -> Any:
         select(
             Submission.id, Submission.account_id, verified.label("verified"), confirmed.label("confirmed"),
             Submission.card["kind"].as_string().label("kind"), Submission.document["datasets"].label("datasets"),
-            Submission.document["applications"].label("applications"),
+            Submission.document["applications"].label("applications"), Submission.complete.label("complete"),
         )
         .where(COUNTED, of_others, Submission.codec_id != submission.codec_id, Submission.id.in_(same))
         .where(Submission.document["applications"].as_string() != "[]")
@@ -147,11 +149,11 @@ def _votes(row: Any, not_again: Collection[tuple[str, str]], submission: Submiss
     found = {}
     for key, figure in _figures({"datasets": row.datasets, "applications": row.applications}).items():
         if row.verified is None:
-            found[key] = _Vote(figure, row.id, bool(row.confirmed), (None, row.account_id))
+            found[key] = _Vote(figure, row.id, bool(row.confirmed), (None, row.account_id), row.complete)
         elif (key[0], figure["probe"]) not in not_again:
-            found[key] = _Vote(figure, row.id, True, (row.id, None))
+            found[key] = _Vote(figure, row.id, True, (row.id, None), row.complete)
         elif row.account_id != submission.account_id:
-            found[key] = _Vote(figure, row.id, False, (None, row.account_id))
+            found[key] = _Vote(figure, row.id, False, (None, row.account_id), row.complete)
     return found
 
 
@@ -216,13 +218,16 @@ def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterato
                 yield Doubt(dataset, f"figures of tokens are {whose}", holds=False)
 
 
-def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, bool]]:
+def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterator[tuple[str, bool]]:
     """Compare with what most of the others found who asked about as many clips; yield text and whether it holds.
+
+    Complete ones asked about all: where nobody asked about as many, another number is a choice of clips.
 
     What was confirmed counts alone, where there is any. Else one account's word counts for that account alone, until
     another one agrees: whoever sends first would decide what others must find.
     """
-    votes = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
+    alike = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
+    votes = alike or [vote for vote in votes if whole and vote.whole]
     votes = [vote for vote in votes if vote.confirmed] or votes
     if not votes:
         return
@@ -232,10 +237,10 @@ def _differences(own: Figure, votes: Sequence[_Vote]) -> Iterator[tuple[str, boo
         yield text, _are_enough(agreeing)
         return
     # the words of failed clips are not counted, and which clips fail may differ
-    whole = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
-    for unit in ("words", "characters") if whole else ():
+    heard = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
+    for unit in ("words", "characters") if heard else ():
         mine = own["totals"].get(unit)
-        said, agreeing = _usual(mine, whole, [vote.figure["totals"].get(unit) for vote in whole])
+        said, agreeing = _usual(mine, heard, [vote.figure["totals"].get(unit) for vote in heard])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
             yield text, _are_enough(agreeing)

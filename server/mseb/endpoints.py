@@ -60,7 +60,7 @@ async def codecs(request: Request, dataset: DatasetChoice = None) -> Response:
             ],
             codecs=[
                 schemas.CodecFigures(
-                    codec=result.codec, kbps=result.summary.kbps,
+                    codec=result.codec, kbps=service.rate_of(rows),
                     figures={row.numbers.figure: application_answer(row) for row in rows},
                 )
                 for result, rows in measured

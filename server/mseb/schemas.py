@@ -25,7 +25,7 @@ class CodecFigures(ApiModel):
 
     codec: str
     kbps: float | None
-    """Measured on the dataset."""
+    """Measured on what all its figures were; null where that is sound at several bitrates, which each of them has."""
     figures: dict[str, ApplicationAnswer]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 
 from sqlalchemy.orm import Session
 
@@ -70,6 +71,12 @@ def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
     found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
     rows = rows_on(found, dataset, lambda row: is_mseb(row) and row.numbers.dataset == dataset)
     return [_measured(entry, dataset, rows[entry.codec]) for entry in found]
+
+
+def rate_of(rows: Sequence[ApplicationRow]) -> float | None:
+    """Return the bitrate of a codec's figures; None where it is not known, and where they are of sound at several."""
+    rates = {row.kbps for row in rows if not isnan(row.kbps)}
+    return rates.pop() if len(rates) == 1 else None
 
 
 def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = "") -> Figure:

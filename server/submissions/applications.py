@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregates.rate import Rated
+from codec_superb.pipeline.aggregates.rate import Rated, measured_rates
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.run_again import not_run_again
 from codec_superb.web.application_rows import application_rows, parts_of
@@ -39,7 +39,8 @@ def stored_applications(
         str(dataset["name"]): [ProbeInfo.model_validate(probe) for probe in dataset.get("probes", ())]
         for dataset in datasets or ()
     }
-    rows = application_rows(codec, figures, probes, rated)
+    names = {dataset for _, dataset in rated if dataset}
+    rows = application_rows(codec, figures, probes, lambda found: measured_rates(rated, parts_of(found, names)))
     return [row for row in rows if row.numbers.figure in APPLICATIONS]
 
 

@@ -10,7 +10,7 @@ from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_st
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
-from codec_superb.web.application_rows import sent
+from codec_superb.web.application_rows import at_rates_of, sent
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.token_contents import PHONES, contents_chart, contents_points
 from codec_superb.web.figures.tokens import ENTROPY, tokens_chart
@@ -85,7 +85,8 @@ def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:
 
 def _of(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Tokens:
     category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
-    return board_row(entry, category, dataset, None, "").result, {row.numbers.figure: row for row in rows}
+    result = board_row(entry, category, dataset, None, "").result
+    return at_rates_of(rows[0], result), {row.numbers.figure: row for row in rows}
 
 
 def _published(name: str) -> TextTable:

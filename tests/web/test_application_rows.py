@@ -29,7 +29,7 @@ def model_of(figure: str, dataset: str, probe: str, *more: ProbeInfo, **asked: P
         probe=probe, figure=figure, dataset=dataset, n=7, failed=0, left_out=0, pairs=0, reference=NO_SCORE,
         resynthesis=NO_SCORE, loss=NO_SCORE, totals={},
     )  # fmt: skip
-    (row,) = application_rows("opus_12k", [found], probes, {})
+    (row,) = application_rows("opus_12k", [found], probes, lambda _: (12.0, None))
     return row.model
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import sent, usual_failures
+from codec_superb.web.application_rows import Failures, fails_more, sent
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
 
@@ -26,12 +26,16 @@ def measured_of(row: CodecResult, key: str) -> Measured | None:
 
 
 def whole_of(points: Sequence[tuple[CodecResult, Estimate]]) -> list[bool]:
-    """Tell which points are whole: all clips coded, and no more without a value than of the middle one's results."""
-    usual = usual_failures(
-        (row.sender or row.codec, found.failed)
-        for row, found in points if row.summary.complete and not (row.uncounted or row.apart)
-    )  # fmt: skip
-    return [row.summary.complete and found.failed <= usual for row, found in points]
+    """Tell which points are whole: all clips coded, and no more without a value than :func:`fails_more` allows."""
+    whole = [row.summary.complete and not (row.uncounted or row.apart) for row, _ in points]
+    places = [place for place, fit in enumerate(whole) if fit]
+    told = [
+        Failures(row.sender or row.codec, found.failed, found.n + found.failed)
+        for row, found in (points[place] for place in places)
+    ]
+    for place, more in zip(places, fails_more(told), strict=True):
+        whole[place] = not more
+    return whole
 
 
 def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequence[Measured | None]) -> list[int]:

@@ -25,7 +25,7 @@ def test_an_average_is_of_what_its_parts_are(not_again: list[tuple[str, str]], o
         reference=NO_SCORE, resynthesis=NO_SCORE, loss=NO_SCORE, totals={},
     )  # fmt: skip
     probes = [ProbeInfo(probe=key, version="1", backend="resemblyzer", model_sha256="0" * 64) for key in PARTS]
-    rows = application_rows("opus_12k", [figure], {"mini": probes}, {})
+    rows = application_rows("opus_12k", [figure], {"mini": probes}, lambda _: (12.0, None))
     (row,) = with_own_words(rows, not_again, "mallory")
     assert (row.own_word != "") is own
     assert row.run_again is not own

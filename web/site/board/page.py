@@ -8,9 +8,9 @@ from math import ceil
 from typing import Any
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.web.application_rows import at_rates_behind
 from codec_superb.web.figures.board import LINES_NOTE
 from codec_superb.web.figures.rate import rate_notes
-from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import Addresses
 from codec_superb.web.site.board.choices import BoardState, BoardView
@@ -42,6 +42,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
     state, addresses = view.state, Addresses(view)
     quantity = quantity_of(state.metric)
     pages = max(1, ceil(view.total / view.page_size))
+    valued = [at_rates_behind(row, quantity.key) for row in view.rows if value_of(row, quantity) is not None]
     return render(
         "leaderboard.html.j2",
         page_context,
@@ -63,8 +64,8 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         cleared=addresses.cleared(),
         table=board_table(view, addresses, local=bool(page_context.local)),
         front=in_words(front, quantity),
-        drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
-        rate_notes=rate_notes([row.result for row in view.rows if value_of(row, quantity) is not None]),
+        drawn=bool(front) or any(row.result.kbps > 0 for row in valued),
+        rate_notes=rate_notes([row.result for row in valued]),
         lines_note=LINES_NOTE,
         intervals=view.rank_basis != "values",
         comparable=any(row.submission for row in view.rows),
@@ -76,10 +77,6 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         others=[(label, amount, addresses.cleared(key)) for key, label, amount in view.choices.sources if amount],
         plain=plain,
     )
-
-
-def _can_be_drawn(row: BoardRow, quantity: Quantity) -> bool:
-    return row.result.kbps > 0 and value_of(row, quantity) is not None
 
 
 def _narrowed(state: BoardState) -> bool:
