@@ -172,6 +172,7 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[Ch
         DataColumn("low", "95 % from", quantity.decimals),
         DataColumn("high", "to", quantity.decimals),
         DataColumn("n", "Clips", 0),
+        DataColumn("partial", "Partial"),
     ]
     found, without = [], []
     for row in rows:
@@ -185,7 +186,8 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity, across: str) -> tuple[Ch
         asked = [row.applications[quantity.key]] if quantity.key in APPLICATIONS else []
         model = asked[0].model.name if asked else None
         dataset = (asked[0].numbers.dataset or None) if asked else None
-        values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
+        partial = None if row.result.summary.complete else "partial"
+        values = (estimate.mean, estimate.low, estimate.high, estimate.n or None, partial)
         tokens = row.result.summary.tokens_per_second if across else None
         rate = None if math.isnan(row.result.kbps) else row.result.kbps
         source = figure_label(row.source_label, *asked)

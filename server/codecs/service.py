@@ -235,7 +235,11 @@ def view_of(
 
 def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     marks = {
-        "verified": Mark("verified", "The maintainers ran it again and found the same.", "good"),
+        "verified": Mark(
+            "verified",
+            "The maintainers ran it again and found the same, but for times and machine, which are its submitter's.",
+            "good",
+        ),
         "self-reported": Mark(
             f"self-reported by {submission.sender}",
             "Its numbers were recomputed from its clip rows; not run again here.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -86,6 +88,14 @@ def answer(request: Request, error: ServerError) -> Response:
             else public_page_context(request, title)
         )
         page = render("error.html.j2", page_context, error=error, title=title)
-        return HTMLResponse(page, error.status, error.headers)
+        return HTMLResponse(page.encode("utf-8", "backslashreplace"), error.status, error.headers)
     body = {"error": type(error).__name__, "detail": error.detail, "problems": error.problems}
-    return JSONResponse(body, error.status, error.headers)
+    return _Spelt(body, error.status, error.headers)
+
+
+class _Spelt(JSONResponse):
+    """JSON whose words may be a stranger's: half of a surrogate pair is no Unicode, and is written as its escape."""
+
+    def render(self, content: Any) -> bytes:
+        """Write it."""
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

@@ -163,9 +163,7 @@ class _Other(NamedTuple):
         return ComparedResult(self.codec, self.family, self.kind, kbps, score, low, high, self.own, self.sender)
 
 
-_COUNTS: ColumnElement[bool] = or_(
-    Submission.status == "verified", Codec.owner_id.is_(None), Submission.account_id.is_(None)
-)
+_COUNTS: ColumnElement[bool] = or_(Submission.status == "verified", Submission.account_id.is_(None))
 """Whether a submission counts by itself, not as one of its account's."""
 
 

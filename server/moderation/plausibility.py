@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
@@ -28,6 +28,7 @@ from codec_superb.server.moderation.score_envelope import (
     crowd,
     lead,
     likely,
+    published_results,
 )
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import name_warnings
@@ -162,10 +163,20 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
     kbps = row.kbps
     if row.score is None or not kbps or _is_lossless(card, row):
         return
-    rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
+    lossy = [other for other in near if other.kind != "lossless"]
+    rivals = crowd(kbps, lossy) or _few_and_published(row, lossy)
     if rivals and row.score > (best := likely(kbps, rivals, row.category)) + lead(row.score):
-        described = f"{len(rivals)} codecs at {kbps_text(rivals[0].kbps)} to {kbps_text(rivals[-1].kbps)} kbps"
+        rates = [other.kbps for other in rivals]
+        described = f"{len(rivals)} codecs at {kbps_text(min(rates))} to {kbps_text(max(rates))} kbps"
         yield "too good", f"scores {number(row.score, 3)}; {described} leave {number(best, 3)} likely at its bitrate"
+
+
+def _few_and_published(row: Result, lossy: Sequence[ComparedResult]) -> list[ComparedResult]:
+    """Return what a clean result is compared with on a young board, where the first of all would be its own measure."""
+    if row.submission.condition:
+        return []
+    category = next(each for each in CATEGORIES if each == row.category)
+    return [*published_results(category), *(other for other in lossy if not other.own)]
 
 
 def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:

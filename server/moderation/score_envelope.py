@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.literature.records import TABLES
+from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.moderation.score_deviation import BAND
 
 CROWD = 10
-"""Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
+"""Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead. Where
+there are fewer, published results stand beside those that there are."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
 FALL = 0.05
@@ -46,7 +51,18 @@ class ComparedResult:
     own: bool = False
     """Whether the account that sends now reported it itself: a ladder of its own codecs must not lift what is usual."""
     sender: str | int = ""
-    """The account that reported it, or the submission where each counts: verified, or under a name that is nobody's."""
+    """The account that reported it, or the submission where each counts: verified, or without an account."""
+
+
+@cache
+def published_results(category: Category) -> Sequence[ComparedResult]:
+    """Return the lossy codecs of the published tables of Codec-SUPERB: what is likely where few have sent anything."""
+    return [
+        ComparedResult(f"{table}:{codec.id}", codec.id, "", codec.kbps, codec.scores[category], None, None)
+        for table in TABLES
+        for codec in published_table(table).codecs
+        if codec.kbps is not None and category in codec.scores
+    ]
 
 
 def crowd(kbps: float, others: Sequence[ComparedResult]) -> list[ComparedResult]:

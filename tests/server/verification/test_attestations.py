@@ -357,3 +357,13 @@ def test_long_reasons_end_at_a_line() -> None:
     last = text.split("\n")[-1]
     assert last == f"and {500 - (len(text.splitlines()) - 1)} more"
     assert shortened("short") == "short"
+
+
+def test_half_a_letter_is_answered(client: TestClient, database: Database) -> None:
+    """A name that is no Unicode is refused with a sentence that has it as its escape, in JSON as on a page."""
+    known = json.loads(sign(statement(), Ed25519PrivateKey.generate()).to_json())
+    sent = json.dumps(known).removesuffix("}") + ',"\\ud800":1}'
+    for kind in ("application/json", "text/html"):
+        refused = client.post(ADDRESS, content=sent.encode(), headers={"Accept": kind})
+        assert refused.status_code == 400, refused.text
+        assert "\ud800 is unknown" in refused.json()["detail"]

@@ -202,7 +202,13 @@ def _name_cell(row: BoardRow) -> RankingCell:
     cell = codec_column().fill(row.result)
     badges = [_renamed(badge) for badge in cell.badges]
     if row.source == "verified":
-        badges.insert(0, Badge("verified", "The maintainers ran it again and got these numbers."))
+        badges.insert(
+            0,
+            Badge(
+                "verified",
+                "The maintainers ran it again and got these numbers, but for times, which are its submitter's.",
+            ),
+        )
     if row.source == "self-reported":
         badges.insert(0, Badge("self-reported", "Recomputed here from its clips; run by its submitter alone."))
     if row.source == "published":
