@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import numpy as np
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
@@ -28,6 +30,7 @@ from codec_superb.server.moderation.score_envelope import (
     crowd,
     lead,
     likely,
+    published_metrics,
     published_results,
 )
 from codec_superb.server.names import catalogue
@@ -169,6 +172,29 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
         rates = [other.kbps for other in rivals]
         described = f"{len(rivals)} codecs at {kbps_text(min(rates))} to {kbps_text(max(rates))} kbps"
         yield "too good", f"scores {number(row.score, 3)}; {described} leave {number(best, 3)} likely at its bitrate"
+
+
+def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
+    """Warn of one metric far above what published codecs leave likely: first by it, whatever the score.
+
+    Where codecs of ten senders here reach more than published ones do, it may lie as much higher.
+    """
+    kbps = row.kbps
+    if not kbps or row.submission.condition or _is_lossless(card, row):
+        return
+    category = next(each for each in CATEGORIES if each == row.category)
+    rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
+    here = likely(kbps, rivals, category) - likely(kbps, published_results(category), category) if rivals else 0.0
+    metrics = to_summary(row).metrics
+    for key, published in published_metrics(category).items():
+        mean = metrics[key].mean if key in metrics else None
+        if mean is None or not math.isfinite(mean):
+            continue
+        value = float(normalise(key, np.asarray(max(0.0, mean) if METRICS[key].best == 0 else mean)))
+        best = likely(kbps, published, category)
+        if value > best + lead(value) + max(0.0, here):
+            told = f"{METRICS[key].label} is {significant(mean, 3)}, {number(value, 3)} of the score's scale"
+            yield "too good", f"{told}; published codecs leave {number(best, 3)} likely at its bitrate"
 
 
 def _few_and_published(row: Result, lossy: Sequence[ComparedResult]) -> list[ComparedResult]:
@@ -353,7 +379,8 @@ def _compression(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Wa
 
 
 _RULES: tuple[tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], bool], ...] = (
-    (_weaker_setting, False), (_outlier, False), (_too_good, True), (_too_few_bits, True), (_ends, True),
+    (_weaker_setting, False), (_outlier, False), (_too_good, True), (_metric_too_good, True), (_too_few_bits, True),
+    (_ends, True),
     (_codebooks, True), (_beside_tokens, True), (_lag, False), (_clipping, False), (_bitrate, False), (_speed, True),
     (_exactness, True), (_lossiness, True), (_compression, True), (_distortion, True),
 )  # fmt: skip

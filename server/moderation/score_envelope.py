@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from codec_superb.metrics.table import Category
+import numpy as np
+
+from codec_superb.metrics.overall import normalise
+from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.moderation.score_deviation import BAND
@@ -63,6 +66,23 @@ def published_results(category: Category) -> Sequence[ComparedResult]:
         for codec in published_table(table).codecs
         if codec.kbps is not None and category in codec.scores
     ]
+
+
+@cache
+def published_metrics(category: Category) -> Mapping[str, Sequence[ComparedResult]]:
+    """Return what the published codecs reached by each metric of the score, normalised as the score takes it."""
+    found: dict[str, list[ComparedResult]] = {}
+    for table in TABLES:
+        for codec in published_table(table).codecs:
+            for key in overall_metrics(category):
+                told = codec.metrics.get(category, {})
+                mean = told.get(key, told.get(f"{key}_praat"))  # the table's pitch is Praat's
+                if codec.kbps is not None and mean is not None:
+                    value = float(normalise(key, np.asarray(mean)))
+                    found.setdefault(key, []).append(
+                        ComparedResult(f"{table}:{codec.id}", codec.id, "", codec.kbps, value, None, None)
+                    )
+    return found
 
 
 def crowd(kbps: float, others: Sequence[ComparedResult]) -> list[ComparedResult]:
