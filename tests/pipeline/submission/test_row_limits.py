@@ -9,7 +9,13 @@ import pytest
 from support.pipeline.stats import card, failed, ok, row
 
 from codec_superb.base_codec.card import Card
-from codec_superb.pipeline.submission.check_rows import MOST_SLICES, check_magnitudes, check_rows, check_slices
+from codec_superb.pipeline.submission.check_rows import (
+    MOST_SLICES,
+    MOST_SLICES_IN_ALL,
+    check_magnitudes,
+    check_rows,
+    check_slices,
+)
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
@@ -181,6 +187,19 @@ def test_slices_that_a_check_can_bear() -> None:
     assert not check_slices(StoredRows.of(rows), findings)
     (problem,) = findings.problems
     assert (problem.expected, problem.got) == ("at most 200 slices of a dataset", "201")
+
+
+def test_slices_of_all_datasets_are_bound() -> None:
+    """Each costs a pass over all rows, whichever dataset it is of; rows without one count for nothing."""
+    rows = [
+        row(f"{place}", dataset=f"set {place % 6}", slice=f"condition {place // 6}" if place else "")
+        for place in range(MOST_SLICES_IN_ALL + 2)
+    ]
+    findings = Findings()
+    assert check_slices(StoredRows.of(rows[:-1]), findings)
+    assert not check_slices(StoredRows.of(rows), findings)
+    (problem,) = findings.problems
+    assert (problem.expected, problem.got) == ("at most 1,000 slices of all datasets", "1001")
 
 
 @pytest.mark.parametrize("before", [0, 3, 101])
