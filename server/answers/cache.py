@@ -22,6 +22,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from codec_superb.server.answers.loop_share import LoopShare
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.http.answer_turns import turn
@@ -29,6 +30,7 @@ from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.rate_counters import address_of, network_of
 from codec_superb.web.figures.layout import Figure
 
 LIMIT = 64_000_000
@@ -160,9 +162,10 @@ async def cached(
     ``key`` holds all of the request that the answer depends on beside its path: the canonical query. An answer that
     depends on the caller does not belong here. ``make`` runs in a thread, in the caller's turn, and gets the snapshot
     whose revision the answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither
-    database nor file, so that the event loop makes it itself: a thread would wait for the interpreter for longer than
-    that. ``counted`` counts a request that is not answered from memory as a computation of its address. ``max_age`` is
-    how many seconds a browser may keep it without asking; 0 makes it ask with its entity tag.
+    database nor file, so that the event loop makes it itself, up to a network's share: a thread would wait for the
+    interpreter for longer than that. ``counted`` counts a request that is not answered from memory as a computation of
+    its address. ``max_age`` is how many seconds a browser may keep it without asking; 0 makes it ask with its entity
+    tag.
     """
     snapshot = board_of(request).current
     cache = answers_of(request)
@@ -175,15 +178,27 @@ async def cached(
         if counted:
             # before an answer that another one has made: of what that one may not ask for, this one may
             await count_computation(request)
+        network, share = network_of(address_of(request)), _share_of(request)
+        if quick and share.has_some_left(network):
+            with share.spent_by(network):
+                answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=True)
         # what is being made needs no turn: whoever has one may have many others in front
-        if quick or cache.is_being_made((*place, snapshot.revision)):
-            answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=quick)
+        elif cache.is_being_made((*place, snapshot.revision)):
+            answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot))
         else:
             async with turn(request):
                 # of an older revision nothing is kept: all who wait would make it again, one behind the other
                 newest = board_of(request).current
                 answer = await cache.get((*place, newest.revision), lambda: make(newest))
     return await respond(request, answer, max_age)
+
+
+def _share_of(request: Request) -> LoopShare:
+    state = request.app.state
+    if not hasattr(state, "loop_share"):
+        state.loop_share = LoopShare()
+    share: LoopShare = state.loop_share
+    return share
 
 
 async def count_computation(request: Request) -> None:

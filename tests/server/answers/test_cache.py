@@ -6,13 +6,19 @@ import asyncio
 import gzip
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.coroutines import run
+from support.server.board import make_submission
 
+from codec_superb.server.answers import loop_share
 from codec_superb.server.answers.cache import HTML, AnswerCache, EncodedAnswer, UnsentAnswer, encode_answer
+from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.turns import FairTurns
 
@@ -147,3 +153,31 @@ def test_a_large_answer_is_unpacked_in_turn(client: TestClient) -> None:
     assert client.get("/api/openapi.json", headers=plain).status_code == 503
     assert client.get("/api/openapi.json").content == document
     assert client.get("/", headers=plain).status_code == 200
+
+
+def test_the_loop_makes_views_up_to_a_networks_share(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond it they are made in a thread, in turn, and come all the same; another network has its own."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_12k", 12)
+    client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+    made: list[bool] = []
+    real = AnswerCache._make
+
+    def watched(self: AnswerCache, *given: Any) -> EncodedAnswer:
+        made.append(threading.current_thread().name.startswith("AnyIO"))
+        return real(self, *given)
+
+    monkeypatch.setattr(AnswerCache, "_make", watched)
+    for limit, in_thread in ((1, False), (2, True)):
+        assert client.get(f"/?kbps_min={limit}").status_code == 200
+        assert made.pop() is in_thread
+        monkeypatch.setattr(loop_share, "SHARE", 0.0)
+    share = loop_share.LoopShare()
+    monkeypatch.setattr(loop_share, "SHARE", 0.001)
+    with share.spent_by("one"):
+        time.sleep(0.01)
+    assert (share.has_some_left("one"), share.has_some_left("other")) == (False, True)
+    monkeypatch.setattr(loop_share, "WINDOW", 0.0)
+    assert share.has_some_left("one")
