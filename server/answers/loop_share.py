@@ -28,7 +28,7 @@ class LoopShare:
         if time.monotonic() - self._began > WINDOW:
             self._began = time.monotonic()
             self._spent.clear()
-        return self._spent[network] < SHARE
+        return self._spent.get(network, 0.0) < SHARE
 
     @contextmanager
     def spent_by(self, network: str) -> Iterator[None]:

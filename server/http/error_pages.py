@@ -98,4 +98,6 @@ class _Spelt(JSONResponse):
 
     def render(self, content: Any) -> bytes:
         """Write it."""
-        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+            "utf-8", "backslashreplace"
+        )

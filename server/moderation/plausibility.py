@@ -26,6 +26,7 @@ from codec_superb.server.moderation.neighbours import Twin, neighbours_of, twins
 from codec_superb.server.moderation.score_deviation import BAND, deviation, votes
 from codec_superb.server.moderation.score_envelope import (
     SPOKEN_KBPS,
+    TOO_GOOD,
     ComparedResult,
     crowd,
     lead,
@@ -180,7 +181,7 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
     Where codecs of ten senders here reach more than published ones do, it may lie as much higher.
     """
     kbps = row.kbps
-    if not kbps or row.submission.condition or _is_lossless(card, row):
+    if not kbps or row.submission.condition or row.submission.custom or _is_lossless(card, row):
         return
     category = next(each for each in CATEGORIES if each == row.category)
     rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
@@ -192,14 +193,14 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
             continue
         value = float(normalise(key, np.asarray(max(0.0, mean) if METRICS[key].best == 0 else mean)))
         best = likely(kbps, published, category)
-        if value > best + lead(value) + max(0.0, here):
+        if value > best + TOO_GOOD + max(0.0, here):
             told = f"{METRICS[key].label} is {significant(mean, 3)}, {number(value, 3)} of the score's scale"
             yield "too good", f"{told}; published codecs leave {number(best, 3)} likely at its bitrate"
 
 
 def _few_and_published(row: Result, lossy: Sequence[ComparedResult]) -> list[ComparedResult]:
     """Return what a clean result is compared with on a young board, where the first of all would be its own measure."""
-    if row.submission.condition:
+    if row.submission.condition or row.submission.custom:
         return []
     category = next(each for each in CATEGORIES if each == row.category)
     return [*published_results(category), *(other for other in lossy if not other.own)]

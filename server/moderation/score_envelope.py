@@ -88,12 +88,11 @@ def published_metrics(category: Category) -> Mapping[str, Sequence[ComparedResul
 def crowd(kbps: float, others: Sequence[ComparedResult]) -> list[ComparedResult]:
     """Return those of about this bitrate, or up to that of the tenth sender above, or down to it where fewer are above.
 
-    None where there are fewer than ten senders. However many codecs an account has reported, it is one sender; its own
-    are left out where ten others are there.
+    None where there are fewer than ten other senders. However many codecs an account has reported, it is one sender;
+    its own are left out.
     """
-    ascending = sorted(others, key=lambda other: other.kbps)
-    strangers = [other for other in ascending if not other.own]
-    for known, below in ((strangers, False), (ascending, False), (strangers, True), (ascending, True)):
+    known = sorted((other for other in others if not other.own), key=lambda other: other.kbps)
+    for below in (False, True):
         above = [other for other in known if other.kbps >= kbps / BAND]
         if len(senders := _first_rates(above)) >= CROWD:
             reach = max(senders[CROWD - 1], kbps * BAND)

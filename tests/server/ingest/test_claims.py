@@ -120,7 +120,7 @@ def test_perfection_is_held(service: Service, tmp_path: Path) -> None:
     receipt = answer.json()
     assert (answer.status_code, receipt["status"]) == (201, "held"), answer.text
     held = [warning for warning in receipt["warnings"] if warning["holds"]]
-    assert {warning["kind"] for warning in held} == {"unusual", "exact"}
+    assert {warning["kind"] for warning in held} == {"unusual", "exact", "too good"}
     assert any("mel, pesq, stft, stoi at the best value on every clip" in warning["text"] for warning in held)
     assert not on_board(service, "perfect_16k")
     page = service.client.post(
