@@ -89,6 +89,7 @@ class AnswerCache:
         self._newest = -1
         self._lock = Lock()
         self._pending: dict[_Key, asyncio.Future[EncodedAnswer]] = {}
+        self.share = LoopShare()
 
     def __len__(self) -> int:
         """Return the number of answers."""
@@ -178,9 +179,9 @@ async def cached(
         if counted:
             # before an answer that another one has made: of what that one may not ask for, this one may
             await count_computation(request)
-        network, share = network_of(address_of(request)), _share_of(request)
-        if quick and share.has_some_left(network):
-            with share.spent_by(network):
+        network = network_of(address_of(request))
+        if quick and cache.share.has_some_left(network):
+            with cache.share.spent_by(network):
                 answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=True)
         # what is being made needs no turn: whoever has one may have many others in front
         elif cache.is_being_made((*place, snapshot.revision)):
@@ -191,14 +192,6 @@ async def cached(
                 newest = board_of(request).current
                 answer = await cache.get((*place, newest.revision), lambda: make(newest))
     return await respond(request, answer, max_age)
-
-
-def _share_of(request: Request) -> LoopShare:
-    state = request.app.state
-    if not hasattr(state, "loop_share"):
-        state.loop_share = LoopShare()
-    share: LoopShare = state.loop_share
-    return share
 
 
 async def count_computation(request: Request) -> None:

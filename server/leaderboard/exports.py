@@ -37,6 +37,9 @@ _WHOLE = frozenset({
     "sampling_rate", "parameters", "year", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag",
     "clipped_samples",
 })  # fmt: skip
+_APPLICATION_PARTS = (
+    "low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256", "run_again", "kbps",
+)  # fmt: skip
 _COUNTS = ("n", "undefined", "failed", "left_out")
 _YES_OR_NO = frozenset({
     "open_weights", "causal", "lossless", "complete", "encode_flops_at_least", "decode_flops_at_least",
@@ -80,20 +83,7 @@ def _estimate(key: str, found: Estimate | None) -> dict[str, Any]:
 
 def _application(key: str, found: ApplicationRow | None, *, verified: bool) -> dict[str, Any]:
     if found is None:
-        parts = (
-            "low",
-            "high",
-            "n",
-            "failed",
-            "left_out",
-            "reference",
-            "loss",
-            "model",
-            "model_sha256",
-            "run_again",
-            "kbps",
-        )
-        return dict.fromkeys((key, *(f"{key}_{part}" for part in parts)))
+        return dict.fromkeys((key, *(f"{key}_{part}" for part in _APPLICATION_PARTS)))
     numbers, value = found.numbers, found.numbers.resynthesis
     return {
         key: value.value,

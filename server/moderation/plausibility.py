@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.overall import normalise
-from codec_superb.metrics.table import CATEGORIES, METRICS
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.findings import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
@@ -183,7 +183,7 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
     kbps = row.kbps
     if not kbps or row.submission.condition or row.submission.custom or _is_lossless(card, row):
         return
-    category = next(each for each in CATEGORIES if each == row.category)
+    category = _category(row)
     rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
     here = likely(kbps, rivals, category) - likely(kbps, published_results(category), category) if rivals else 0.0
     metrics = to_summary(row).metrics
@@ -202,8 +202,11 @@ def _few_and_published(row: Result, lossy: Sequence[ComparedResult]) -> list[Com
     """Return what a clean result is compared with on a young board, where the first of all would be its own measure."""
     if row.submission.condition or row.submission.custom:
         return []
-    category = next(each for each in CATEGORIES if each == row.category)
-    return [*published_results(category), *(other for other in lossy if not other.own)]
+    return [*published_results(_category(row)), *(other for other in lossy if not other.own)]
+
+
+def _category(row: Result) -> Category:
+    return next(each for each in CATEGORIES if each == row.category)
 
 
 def _too_few_bits(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:

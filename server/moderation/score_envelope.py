@@ -59,7 +59,10 @@ class ComparedResult:
 
 @cache
 def published_results(category: Category) -> Sequence[ComparedResult]:
-    """Return the lossy codecs of the published tables of Codec-SUPERB: what is likely where few have sent anything."""
+    """Return the codecs of the published tables with a bitrate in kbps and an overall score of 0 to 1.
+
+    Measures of what is likely where few have sent anything.
+    """
     return [
         ComparedResult(f"{table}:{codec.id}", codec.id, "", codec.kbps, codec.scores[category], None, None)
         for table in TABLES
@@ -70,7 +73,7 @@ def published_results(category: Category) -> Sequence[ComparedResult]:
 
 @cache
 def published_metrics(category: Category) -> Mapping[str, Sequence[ComparedResult]]:
-    """Return what the published codecs reached by each metric of the score, normalised as the score takes it."""
+    """Return what they reached by each metric of the score, by its key, normalised to 0 to 1 as the score takes it."""
     found: dict[str, list[ComparedResult]] = {}
     for table in TABLES:
         for codec in published_table(table).codecs:
