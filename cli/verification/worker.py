@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from codec_superb.cli.console import note
+from codec_superb.web.text import count
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -73,9 +74,25 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
             _do(context, job, handlers[job.kind], patient=not once)
             done += 1
         elif once:
+            _tell_left_over(context)
             return done
         else:
             idle.wait(poll)
+
+
+def _tell_left_over(context: Context) -> None:
+    """Say what a worker that ends leaves: a job of one that was killed looks like one that is at work."""
+    from codec_superb.server.verification.jobs import SILENCE, left_over
+
+    with context.database.transaction() as session:
+        running, waiting = left_over(session)
+    if running:
+        note(
+            f"{count(running, 'job')} of other workers not ended; a worker that was killed is given up after "
+            f"{SILENCE // timedelta(minutes=1)} minutes without a word: ask again then"
+        )
+    if waiting:
+        note(f"{count(waiting, 'job')} waiting for the next attempt, minutes after one that failed: ask again then")
 
 
 def _within(context: Context, do: Callable[[Session], _Result], *, patient: bool) -> _Result:

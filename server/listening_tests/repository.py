@@ -27,9 +27,10 @@ def in_states(session: Session, states: Sequence[str]) -> Sequence[ListeningTest
 
 
 def counts(session: Session, test: str) -> tuple[int, int]:
-    """Count the participants that began, and those that finished."""
+    """Count the participants that answered anything, and those that finished."""
+    answered = select(Rating.id).where(Rating.participant_id == Participant.id).exists()
     # COUNT of a column leaves NULL out: of those who have not finished
-    numbers = select(func.count(), func.count(Participant.finished)).where(Participant.test_id == test)
+    numbers = select(func.count(), func.count(Participant.finished)).where(Participant.test_id == test, answered)
     started, finished = session.execute(numbers).one()
     return int(started), int(finished)
 
@@ -76,13 +77,11 @@ def ratings(session: Session, test: str) -> Sequence[tuple[Participant, Rating]]
 
 
 def answers(session: Session, test: str) -> list[Answered]:
-    """Return what every participant answered."""
-    people = session.scalars(select(Participant).where(Participant.test_id == test).order_by(Participant.id))
-    found: dict[int, tuple[bool, dict[str, dict[str, float]]]] = {
-        person.id: (person.finished is not None, {}) for person in people
-    }
+    """Return what each participant answered who answered anything: whoever opens the first question may be anybody."""
+    found: dict[int, tuple[bool, dict[str, dict[str, float]]]] = {}
     for person, rating in ratings(session, test):
-        found[person.id][1].setdefault(rating.trial, {})[rating.condition] = rating.value
+        given = found.setdefault(person.id, (person.finished is not None, {}))[1]
+        given.setdefault(rating.trial, {})[rating.condition] = rating.value
     return [Answered(key, finished, given) for key, (finished, given) in found.items()]
 
 

@@ -172,6 +172,13 @@ def all_jobs(session: Session, *, limit: int) -> Sequence[VerificationJob]:
     return session.scalars(select(VerificationJob).order_by(VerificationJob.id.desc()).limit(limit)).all()
 
 
+def left_over(session: Session) -> tuple[int, int]:
+    """Count the jobs that a worker has claimed, and those that wait for their next attempt."""
+    states = select(VerificationJob.state, func.count()).group_by(VerificationJob.state)
+    found = {row.state: int(row[1]) for row in session.execute(states)}
+    return found.get("running", 0), found.get("queued", 0)
+
+
 def not_ended(session: Session, jobs: Collection[int]) -> set[int]:
     """Return those of the ids that are of jobs which wait or run."""
     live = VerificationJob.id.in_(jobs), VerificationJob.state.in_(("queued", "running"))

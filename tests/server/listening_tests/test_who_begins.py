@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from httpx2 import Response
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.listening import add_test, begin, fair, kept, question, take, whole
@@ -108,7 +109,8 @@ def test_people_who_only_begin_take_nobodys_place(
         client.cookies.clear()
         begin(client, test_id)
     with database.transaction(write=True) as session:
-        assert repository.counts(session, test_id) == (11, 1)
+        assert session.scalar(select(func.count()).select_from(Participant)) == 11
+        assert repository.counts(session, test_id) == (2, 1)  # who only looks at the first question has not begun
         for seed in range(5):  # fakes, all of whom the screening leaves out
             fake = Participant(test_id=test_id, token_sha256=f"{seed:064}", seed=seed, finished=now(), answers={})
             session.add(fake)

@@ -142,8 +142,10 @@ def test_a_hold_outlasts_the_worker_that_was_at_it(
 
 
 @pytest.mark.sample(2, among="what is killed or has no room")
-def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
-    """SIGKILL while it works: after its silence another process takes the job over and ends it."""
+def test_a_killed_workers_job_goes_on(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SIGKILL while it works: after its silence another process takes the job over and ends it, and says so before."""
     identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
     arguments = ["verify-worker", "--once", "--device", "cpu", "--workers", "1", "--storage", str(settings.storage)]
     program = [sys.executable, "-c", PROGRAM, *arguments, "--database", settings.database_url]
@@ -153,6 +155,10 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
     _, left = look(database, identity)
     assert (left.state, left.attempts, left.finished) == ("running", 1, None)
     assert work(context_of(database, settings), HANDLERS, once=True) == 0
+    assert (
+        "1 job of other workers not ended; a worker that was killed is given up after 2 minutes"
+        in capsys.readouterr().err
+    )
     with database.transaction(write=True) as session:
         session.execute(update(VerificationJob).values(heartbeat=now() - SILENCE - timedelta(seconds=1)))
     assert work(context_of(database, settings), HANDLERS, once=True) == 1
@@ -160,7 +166,9 @@ def test_a_killed_workers_job_goes_on(run: RunFolder, database: Database, settin
     assert (submission.status, job.outcome, job.attempts) == ("verified", "agrees", 2)
 
 
-def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database: Database, settings: Settings) -> None:
+def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(
+    database: Database, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Three faults end a job with the reason and remove its runs, a folder in use counts for nothing, each waits.
 
     Ctrl-C puts it back as it was, and ends the worker.
@@ -196,7 +204,9 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(database:
         kept = [place.name for place in (settings.storage / RUNS).glob("*")]
         if job.state == "queued":  # and not before the pause is over
             assert kept == [str(job.id)] * (attempts > 0)
+            capsys.readouterr()
             assert work(context_of(database, settings), {"verify": handler}, once=True) == 0
+            assert "1 job waiting for the next attempt" in capsys.readouterr().err
             with database.transaction(write=True) as session:
                 session.execute(update(VerificationJob).values(heartbeat=now()))
     _, job = look(database, identity)
