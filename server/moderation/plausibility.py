@@ -168,7 +168,7 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
     if row.score is None or not kbps or _is_lossless(card, row):
         return
     lossy = [other for other in near if other.kind != "lossless"]
-    rivals = crowd(kbps, lossy) or _few_and_published(row, lossy)
+    rivals = _with_published(row, kbps, crowd(kbps, lossy), lossy)
     if rivals and row.score > (best := likely(kbps, rivals, row.category)) + lead(row.score):
         rates = [other.kbps for other in rivals]
         described = f"{len(rivals)} codecs at {kbps_text(min(rates))} to {kbps_text(max(rates))} kbps"
@@ -198,11 +198,20 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
             yield "too good", f"{told}; published codecs leave {number(best, 3)} likely at its bitrate"
 
 
-def _few_and_published(row: Result, lossy: Sequence[ComparedResult]) -> list[ComparedResult]:
-    """Return what a clean result is compared with on a young board, where the first of all would be its own measure."""
+def _with_published(
+    row: Result, kbps: float, near: Sequence[ComparedResult], lossy: Sequence[ComparedResult]
+) -> Sequence[ComparedResult]:
+    """Put what was published at as many bits beside a clean result's crowd: ten classical codecs are no neural one.
+
+    On a young board, where the first of all would be its own measure, beside all others; with more bits than any that
+    was published, beside that.
+    """
     if row.submission.condition or row.submission.custom:
-        return []
-    return [*published_results(_category(row)), *(other for other in lossy if not other.own)]
+        return near
+    published = published_results(_category(row))
+    least = kbps / BAND if near else min(kbps / BAND, max(other.kbps for other in published))
+    beside = near or [other for other in lossy if not other.own]
+    return [*beside, *(other for other in published if other.kbps >= least)]
 
 
 def _category(row: Result) -> Category:

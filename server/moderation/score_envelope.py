@@ -17,8 +17,7 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.moderation.score_deviation import BAND
 
 CROWD = 10
-"""Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead. Where
-there are fewer, published results stand beside those that there are."""
+"""Senders that a score must be far above before it is too good: where one is alone in a band, any is far ahead."""
 TOO_GOOD = 0.1
 """Lead over every codec of similar bitrate from which on somebody looks first."""
 FALL = 0.05
@@ -31,6 +30,10 @@ NEARLY_ORIGINAL = 0.97
 NEAR = 3.0
 """Times its bitrate up to which codecs are as good as they are: DAC at 6 kbps is 0.08 better than what has twice as
 many bits (the published tables, music)."""
+FALL_OF_PUBLISHED, NEAR_OF_PUBLISHED = 0.07, 1.5
+"""The same of the scores of published tables, which stand for codecs of any bitrate: their best lose 0.071 an octave
+from 24 to 1.5 kbps, and none lies more than 0.031 above what the others leave so. By FALL and NEAR, DAC at 6 kbps would
+leave 0.66 likely of speech at 50 bit/s."""
 SPOKEN_KBPS = 0.039
 """What speech says, in 17 languages: Coupé et al., "Different languages, similar encoding efficiency", Science Advances
 5(9), 2019. With fewer bits not even the words are there, and less than the name of a clip where clips take a second.
@@ -57,6 +60,10 @@ class ComparedResult:
     """The account that reported it, or the submission where each counts: verified, or without an account."""
 
 
+_PUBLISHED = "published"
+"""Kind of a score of a table."""
+
+
 @cache
 def published_results(category: Category) -> Sequence[ComparedResult]:
     """Return the codecs of the published tables with a bitrate in kbps and an overall score of 0 to 1.
@@ -64,7 +71,7 @@ def published_results(category: Category) -> Sequence[ComparedResult]:
     Measures of what is likely where few have sent anything.
     """
     return [
-        ComparedResult(f"{table}:{codec.id}", codec.id, "", codec.kbps, codec.scores[category], None, None)
+        ComparedResult(f"{table}:{codec.id}", codec.id, _PUBLISHED, codec.kbps, codec.scores[category], None, None)
         for table in TABLES
         for codec in published_table(table).codecs
         if codec.kbps is not None and category in codec.scores
@@ -121,13 +128,13 @@ def likely(kbps: float, rivals: Sequence[ComparedResult], category: str) -> floa
     Example: 0.64 at 6 kbps leaves 0.64 at 2 kbps and 0.54 at 0.5 kbps, two octaves below 2; it leaves 0.74 at 18 kbps,
     an octave above 9.
     """
-    left = (
-        other.score
-        - FALL * max(0.0, math.log2(other.kbps / NEAR / kbps))
-        + RISE * max(0.0, math.log2(kbps / BAND / other.kbps))
-        for other in rivals
-    )
-    return max(FLOORS[category], *left)
+    return max(FLOORS[category], *(_left(kbps, other) for other in rivals))
+
+
+def _left(kbps: float, other: ComparedResult) -> float:
+    fall, near = (FALL_OF_PUBLISHED, NEAR_OF_PUBLISHED) if other.kind == _PUBLISHED else (FALL, NEAR)
+    lost = fall * max(0.0, math.log2(other.kbps / near / kbps))
+    return other.score - lost + RISE * max(0.0, math.log2(kbps / BAND / other.kbps))
 
 
 def lead(score: float) -> float:

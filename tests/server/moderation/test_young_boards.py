@@ -39,6 +39,19 @@ def test_too_good_on_a_young_board(database: Database, kbps: float, score: float
     assert ("too good" in {each["kind"] for each in found}) == too_good
 
 
+def test_ten_classical_codecs_are_no_neural_one(database: Database) -> None:
+    """A crowd of codecs with fewer bits, or of another kind, leaves what was published likely, and no more.
+
+    The first rows of a board are classical codecs of its maintainers, verified; DAC at 6 kbps has 0.833.
+    """
+    for number in range(10):
+        publish(database, f"old{number}_x", 5.0 + 0.4 * number, 0.5, owner="ann", status="verified")
+    for kbps, score, too_good in ((6.0, 0.83, False), (0.5, 0.8, True), (0.1, 0.6, True), (1.0, 0.7, False)):
+        found = warned(database, f"nac{1000 * kbps:.0f}", kbps, score=score, owner="bob")
+        texts = [each["text"] for each in found if each["kind"] == "too good"]
+        assert any(text.startswith("scores") for text in texts) == too_good, (kbps, texts)
+
+
 def test_one_account_makes_nobody_too_good(database: Database) -> None:
     """Low results under ten names of the catalogue are of one sender, so that honest ones are measured by others."""
     for number in range(11):
