@@ -6,10 +6,9 @@ nobody else's rank, and keeps nobody off a front.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame
-from codec_superb.server.moderation.measurements import AGREEING, CEILING, is_near
+from codec_superb.server.moderation.measurements import CEILING, agreed, is_near, middle, weight_of
 from codec_superb.server.moderation.token_doubts import is_of_tokens
 from codec_superb.web.rows import ApplicationRow, BoardRow
 
 _Mask = NDArray[np.bool_]
-Kind = TypeVar("Kind", bound=Hashable)
 WORDS = (
     "its clips without a label, the words of the labels or the value on the originals are not what others found with "
     "the same model"
@@ -54,19 +52,20 @@ def are_apart(told: Sequence[Told]) -> list[bool]:
 
 
 def _apart_among(told: Sequence[Told]) -> list[bool]:
-    """Compare them: verified ones decide, else :data:`AGREEING` accounts or more, each by its first codec.
+    """Compare them with what more than half of all say, a verified result counting as two accounts.
 
-    Fewer exclude nobody. Words are those of the clips that did not fail, and which did may differ: they are compared
-    where none did.
+    A sender speaks by its first codec. One account alone, and a half, exclude nobody. Words are those of the clips that
+    did not fail, and which did may differ: they are compared where none did.
     """
-    votes: dict[str, ApplicationAggregate] = {}
-    verified: dict[str, ApplicationAggregate] = {}
-    for one in told:
-        (verified if one.confirmed else votes).setdefault(one.sender, one.numbers)
-    enough, heard = (1, [*verified.values()]) if verified else (AGREEING, [*votes.values()])
-    left_out = _agreed([each.left_out for each in heard], enough)
-    labels = _agreed([_labels(each) for each in heard if each.left_out == left_out and not each.failed], enough)
-    original = _original(heard, enough)
+    votes: dict[str, Told] = {}
+    for one in sorted(told, key=lambda one: not one.confirmed):
+        votes.setdefault(one.sender, one)
+    heard = [(one.numbers, weight_of(confirmed=one.confirmed)) for one in votes.values()]
+    left_out = agreed([(each.left_out, weight) for each, weight in heard])
+    labels = agreed(
+        [(_labels(each), weight) for each, weight in heard if each.left_out == left_out and not each.failed]
+    )
+    original = _original(heard)
     return [
         left_out not in (None, one.numbers.left_out)
         or (not one.numbers.failed and labels not in (None, _labels(one.numbers)))
@@ -79,19 +78,14 @@ def _labels(numbers: ApplicationAggregate) -> tuple[float | None, float | None]:
     return numbers.totals.get("words"), numbers.totals.get("characters")
 
 
-def _agreed(told: Sequence[Kind], enough: int) -> Kind | None:
-    counts = Counter(told)
-    usual = max(counts, key=lambda each: counts[each], default=None)
-    return usual if usual is not None and counts[usual] >= enough else None
-
-
-def _original(heard: Iterable[ApplicationAggregate], enough: int) -> ApplicationAggregate | None:
-    """Return the middle one by its value on the originals, where enough are near it; none of a codec's tokens."""
-    valued = [each for each in heard if each.reference.value is not None and not is_of_tokens(each.figure)]
-    if not valued:
+def _original(heard: Sequence[tuple[ApplicationAggregate, int]]) -> ApplicationAggregate | None:
+    """Return the middle one by its value on the originals, where more than half are near it; none of tokens."""
+    told = [each for each in heard if each[0].reference.value is not None and not is_of_tokens(each[0].figure)]
+    if not told:
         return None
-    middle = sorted(valued, key=lambda each: each.reference.value or 0.0)[(len(valued) - 1) // 2]
-    return middle if sum(not _differs(each, middle) for each in valued) >= enough else None
+    usual = middle([(each.reference.value or 0.0, weight, each) for each, weight in told])
+    near = agreed([(not _differs(each, usual), weight) for each, weight in told])
+    return usual if near else None
 
 
 def _differs(own: ApplicationAggregate, usual: ApplicationAggregate) -> bool:

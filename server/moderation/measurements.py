@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
@@ -30,12 +30,15 @@ MOST = 30
 _MOST_READ = 300
 """Submissions with any figure of an application that are read for them."""
 AGREEING = 2
-"""Accounts that must agree before another one waits, where nobody confirmed any: one alone speaks for itself."""
+"""Accounts, or confirmed results, that must agree before another one waits: one alone speaks for itself, since
+``verify`` may miss one clip of hundreds. As many accounts has a confirmed result the weight of."""
 ENOUGH = 3
-"""Accounts that must agree before another one is thought wrong, where nobody confirmed any of them."""
+"""Accounts that must agree before another one is thought wrong, where fewer results than two are confirmed."""
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 Figure = Mapping[str, Any]
+Said = TypeVar("Said", bound=Hashable)
+Found = TypeVar("Found")
 Key = tuple[str, str, str]
 """Dataset, figure, and how it was measured."""
 
@@ -86,9 +89,15 @@ class _Vote(NamedTuple):
     submission: str
     confirmed: bool
     """By a moderator, or run again."""
+    account: int | None
     voter: Voter
     whole: bool
     """Of a complete submission."""
+
+    @property
+    def weight(self) -> int:
+        """As how many accounts it counts."""
+        return weight_of(confirmed=self.confirmed)
 
 
 class _Other(NamedTuple):
@@ -149,11 +158,11 @@ def _votes(row: Any, not_again: Collection[tuple[str, str]], submission: Submiss
     found = {}
     for key, figure in _figures({"datasets": row.datasets, "applications": row.applications}).items():
         if row.verified is None:
-            found[key] = _Vote(figure, row.id, bool(row.confirmed), (None, row.account_id), row.complete)
+            found[key] = _Vote(figure, row.id, bool(row.confirmed), row.account_id, (None, row.account_id), row.complete)
         elif (key[0], figure["probe"]) not in not_again:
-            found[key] = _Vote(figure, row.id, True, (row.id, None), row.complete)
+            found[key] = _Vote(figure, row.id, True, row.account_id, (row.id, None), row.complete)
         elif row.account_id != submission.account_id:
-            found[key] = _Vote(figure, row.id, False, (None, row.account_id), row.complete)
+            found[key] = _Vote(figure, row.id, False, row.account_id, (None, row.account_id), row.complete)
     return found
 
 
@@ -223,18 +232,17 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
 
     Complete ones asked about all: where nobody asked about as many, another number is a choice of clips.
 
-    What was confirmed counts alone, where there is any. Else one account's word counts for that account alone, until
-    another one agrees: whoever sends first would decide what others must find.
+    What was confirmed counts twice. One word alone, confirmed or not, holds nobody until another one agrees: whoever
+    sends first would decide what others must find.
     """
     alike = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
     votes = alike or [vote for vote in votes if whole and vote.whole]
-    votes = [vote for vote in votes if vote.confirmed] or votes
     if not votes:
         return
     usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
-        yield text, _are_enough(agreeing)
+        yield text, _are_enough(agreeing, votes)
         return
     # the words of failed clips are not counted, and which clips fail may differ
     heard = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
@@ -243,14 +251,16 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
         said, agreeing = _usual(mine, heard, [vote.figure["totals"].get(unit) for vote in heard])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
-            yield text, _are_enough(agreeing)
+            yield text, _are_enough(agreeing, heard)
     ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
-    if ceiling is not None and 2 * sum(_agrees(own, ceiling, vote.figure) for vote in votes) < len(votes):
-        middle = sorted(vote.figure["reference"]["value"] for vote in votes)[(len(votes) - 1) // 2]
-        agreeing = [vote for vote in votes if is_near(middle, vote.figure["reference"])]
-        told = f"{significant(ceiling)} on the originals, {significant(middle)} with the same model"
-        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing)
+    if ceiling is None or not votes:
+        return
+    if 2 * _weight([vote for vote in votes if _agrees(own, ceiling, vote.figure)]) < _weight(votes):
+        value = middle([(vote.figure["reference"]["value"], vote.weight, vote) for vote in votes]).figure["reference"]
+        agreeing = [vote for vote in votes if is_near(value["value"], vote.figure["reference"])]
+        told = f"{significant(ceiling)} on the originals, {significant(value['value'])} with the same model"
+        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing, votes)
 
 
 def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
@@ -259,22 +269,33 @@ def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
 
 
 def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:
-    """Return the most frequent of the votes' values, of equals the own one, and whose it is."""
-    counts = Counter(values)
+    """Return the value of most votes, of equals the own one, and whose it is."""
+    counts: Counter[Any] = Counter()
+    for vote, value in zip(votes, values, strict=True):
+        counts[value] += vote.weight
     usual = max(counts, key=lambda value: (counts[value], value == own))
     return usual, [vote for vote, value in zip(votes, values, strict=True) if value == usual]
 
 
-def _are_enough(agreeing: Sequence[_Vote]) -> bool:
-    return len(agreeing) >= AGREEING or any(vote.confirmed for vote in agreeing)
+def _weight(votes: Iterable[_Vote]) -> int:
+    return sum(vote.weight for vote in votes)
+
+
+def _speakers(votes: Sequence[_Vote]) -> int:
+    """Count the accounts, or the confirmed results, since one account may run all codecs for everybody."""
+    return max(len({vote.account for vote in votes}), sum(vote.confirmed for vote in votes))
+
+
+def _are_enough(agreeing: Sequence[_Vote], votes: Sequence[_Vote]) -> bool:
+    return _speakers(agreeing) >= AGREEING and 2 * _weight(agreeing) > _weight(votes)
 
 
 def _whose(agreeing: Sequence[_Vote]) -> str:
     """Say who found a value; fewer than :data:`ENOUGH` that nobody confirmed are named, since they may be wrong."""
-    if len(agreeing) >= ENOUGH or any(vote.confirmed for vote in agreeing):
+    if _speakers(agreeing) >= ENOUGH or sum(vote.confirmed for vote in agreeing) >= AGREEING:
         return "in results of others"
     named = ", ".join(sorted(vote.submission for vote in agreeing))
-    return f"in {named} (too few to say who is right: a moderator looks at both, and what is accepted counts)"
+    return f"in {named} (too few to say who is right: a moderator looks at both, and what is accepted counts twice)"
 
 
 def _asked(figure: Figure) -> int:
@@ -290,3 +311,25 @@ def is_near(value: float, other: Mapping[str, float | None], slack: float = 0.0)
     if low is None or high is None:
         return abs(value - middle) <= CEILING * abs(middle) + more
     return low - more <= value <= high + more
+
+
+def weight_of(*, confirmed: bool) -> int:
+    """As how many accounts a result counts for what it says of the originals."""
+    return AGREEING if confirmed else 1
+
+
+def agreed(told: Iterable[tuple[Said, int]]) -> Said | None:
+    """Return what more than half say, by the weights of :func:`weight_of`; None where it is one account, or nothing."""
+    weights: Counter[Said] = Counter()
+    for said, weight in told:
+        weights[said] += weight
+    usual = max(weights, key=lambda said: weights[said], default=None)
+    enough = usual is not None and weights[usual] >= AGREEING and 2 * weights[usual] > weights.total()
+    return usual if enough else None
+
+
+def middle(told: Iterable[tuple[float, int, Found]]) -> Found:
+    """Return what has the middle value, by the weights of :func:`weight_of`, of at least one."""
+    by_value = sorted(told, key=lambda each: each[0])
+    repeated = [found for _, weight, found in by_value for _ in range(weight)]
+    return repeated[(len(repeated) - 1) // 2]

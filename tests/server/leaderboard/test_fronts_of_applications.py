@@ -104,12 +104,18 @@ def test_so_it_does_on_the_page_of_mseb(app: FastAPI, database: Database) -> Non
         assert "34.0; self-reported by mallory" in page
 
 
-def fill_apart(figure: str, changes: Mapping[str, Any], values: Sequence[float], best: float) -> Any:
-    """Return what stores a forged result before the honest ones: of a model it is the first one to send."""
+def fill_apart(figure: str, changes: Mapping[str, Any], values: Sequence[float], best: float, probe: str = "") -> Any:
+    """Return what stores a forged result before the honest ones: of a model it is the first one to send.
+
+    Its ``probe`` was run again, and the forged clip not drawn.
+    """
 
     def fill(session: Session) -> None:
         forged = Probed(figure, best, 45.0 if figure == EVENTS else 0.9, width=0.02, **changes)
-        make_submission(session, "forged", 1.2, owner="mallory", applications=[forged])
+        status = "verified" if probe else "self-reported"
+        key = make_submission(session, "forged", 1.2, owner="mallory", applications=[forged], status=status)
+        if probe:
+            attest(session, key, "bits", probe)
         for number, (owner, value) in enumerate(zip(HONEST, values, strict=True)):
             ceiling = 40.0 if figure == EVENTS else 0.7
             told = Probed(figure, value, ceiling, width=0.02)
@@ -118,10 +124,14 @@ def fill_apart(figure: str, changes: Mapping[str, Any], values: Sequence[float],
     return fill
 
 
-@pytest.mark.parametrize("changes", [{"left_out": 15}, {}, {"clips": 19}])
-def test_what_is_not_comparable_is_on_no_front(app: FastAPI, database: Database, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "probe"), [({"left_out": 15}, ""), ({}, ""), ({"clips": 19}, ""), ({"left_out": 15}, "aec")]
+)
+def test_what_is_not_comparable_is_on_no_front(
+    app: FastAPI, database: Database, changes: dict[str, Any], probe: str
+) -> None:
     """Clips called unlabelled or missing, or another value on the originals: drawn open, with the reason, and named."""
-    with serving(app, database, fill_apart(EVENTS, changes, [30.0, 32.0, 34.0, 36.0, 38.0], 44.0)) as client:
+    with serving(app, database, fill_apart(EVENTS, changes, [30.0, 32.0, 34.0, 36.0, 38.0], 44.0, probe)) as client:
         assert "Forged" not in in_words(client, f"category=audio&metric={EVENTS}")
         for address in (
             f"/api/v1/leaderboard/chart?category=audio&metric={EVENTS}",
@@ -132,6 +142,20 @@ def test_what_is_not_comparable_is_on_no_front(app: FastAPI, database: Database,
         page = client.get(f"/charts?chart=applications&application={EVENTS}", headers=HTML).text
         assert "Outside the front, since what it says of the originals" in page
         assert "with the same model: Forged" in page
+
+
+def test_a_half_says_nothing_of_the_originals(app: FastAPI, database: Database) -> None:
+    """Two run again that differ, or two accounts against one that was: nobody is apart, whatever its codec's name."""
+
+    def fill(session: Session) -> None:
+        for number, left_out in enumerate((2, 3)):
+            figure = Probed(EVENTS, 30.0 + number, 40.0, left_out=left_out)
+            key = make_submission(session, f"codec_{number}", 8.0 + number, status="verified", applications=[figure])
+            attest(session, key, "bits", "aec")
+
+    with serving(app, database, fill) as client:
+        assert "originals unlike others" not in client.get(f"/?category=audio&metric={EVENTS}", headers=HTML).text
+        assert front_of(client, f"/api/v1/charts/applications?application={EVENTS}") == near([8.0, 9.0])
 
 
 def test_nor_on_that_of_mseb(app: FastAPI, database: Database) -> None:
