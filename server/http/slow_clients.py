@@ -33,9 +33,9 @@ _REFUSED = 431
 """RFC 6585, section 5; h11 gives it to heads without end, too."""
 
 _IN_NO_LINE = b"\0\x0b\x0c"
-"""What RFC 9112 (2.2, 5.5) has in no line of a head, as a carriage return that ends none. h11 refuses them by an
-expression that tries each way to share the blanks behind the colon out: 16 kB took 2 s of the loop that serves
-everybody, 60 kB behind a body 25 s. Every other line fits its first way."""
+"""What h11 takes in no line of a head, as no carriage return within one (RFC 9110, 5.5; RFC 9112, 2.2). Its expression
+tries each way to share the blanks behind the colon out before it refuses them: 16 kB took 2 s of the loop that serves
+everybody, 60 kB behind a body 25 s. A line without them fits the first way."""
 CHUNK_LINE = 256
 """Bytes of the line before a chunk: its size, and extensions (RFC 9112, 7.1.1), which nobody sends. 60 kB took 9 s."""
 
