@@ -22,6 +22,7 @@ from codec_superb.server.compare.listening_endpoints import router as listening
 from codec_superb.server.database.session import Database
 from codec_superb.server.http.answer_turns import InTurn
 from codec_superb.server.http.compression import Compression
+from codec_superb.server.http.cookies import PlainCookies
 from codec_superb.server.http.error_answers import EVERYWHERE
 from codec_superb.server.http.error_pages import handle_errors
 from codec_superb.server.http.forwarded import UnnamedProxy
@@ -82,7 +83,7 @@ class _Service(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Put the outermost layers around everything, the answer to an internal error included."""
         settings: Settings = self.state.settings
-        app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
+        app: ASGIApp = PlainCookies(SecurityHeaders(super().build_middleware_stack(), settings))
         if settings.trusted_proxies:
             # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
             app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,assignment]
