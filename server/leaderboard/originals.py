@@ -32,6 +32,7 @@ class Told(NamedTuple):
     """What a result says of the originals, and who sends it."""
 
     sender: str
+    account: str
     confirmed: bool
     """Run again here."""
     whole: bool
@@ -54,12 +55,15 @@ def are_apart(told: Sequence[Told]) -> list[bool]:
 def _apart_among(told: Sequence[Told]) -> list[bool]:
     """Compare them with what more than half of all say, a verified result counting as two accounts.
 
-    A sender speaks by its first codec. One account alone, and a half, exclude nobody. Words are those of the clips that
+    An account speaks by its first codec, and by what was run again where there is any. One account alone, and a half,
+    exclude nobody. Words are those of the clips that
     did not fail, and which did may differ: they are compared where none did.
     """
+    confirmed = {one.account for one in told if one.confirmed}
     votes: dict[str, Told] = {}
-    for one in sorted(told, key=lambda one: not one.confirmed):
-        votes.setdefault(one.sender, one)
+    for one in told:
+        if one.confirmed or one.account not in confirmed:
+            votes.setdefault(one.sender, one)
     heard = [(one.numbers, weight_of(confirmed=one.confirmed)) for one in votes.values()]
     left_out = agreed([(each.left_out, weight) for each, weight in heard])
     labels = agreed(
@@ -110,7 +114,7 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
 
 
 def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
-    return Told(entry.sender_of(row), entry.source == "verified" and row.run_again is True, whole, row.numbers)
+    return Told(entry.sender_of(row), entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers)
 
 
 def rows_on(
@@ -148,7 +152,7 @@ def _told_by(row: BoardRow, figure: ApplicationRow) -> Told:
     covered = figure.run_again is not False
     whole = row.result.summary.complete and not row.result.uncounted
     sender = row.result.sender if covered else row.submitter
-    return Told(sender, row.source == "verified" and covered, whole, figure.numbers)
+    return Told(sender, row.submitter, row.source == "verified" and covered, whole, figure.numbers)
 
 
 def told_apart(row: BoardRow, key: str) -> BoardRow:

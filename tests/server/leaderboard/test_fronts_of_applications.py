@@ -116,6 +116,7 @@ def fill_apart(figure: str, changes: Mapping[str, Any], values: Sequence[float],
         key = make_submission(session, "forged", 1.2, owner="mallory", applications=[forged], status=status)
         if probe:
             attest(session, key, "bits", probe)
+            make_submission(session, "forged_too", 64.0, owner="mallory", applications=[forged])
         for number, (owner, value) in enumerate(zip(HONEST, values, strict=True)):
             ceiling = 40.0 if figure == EVENTS else 0.7
             told = Probed(figure, value, ceiling, width=0.02)
