@@ -18,6 +18,8 @@ _DIGITS = 8
 """Of a hash that tells two models from each other."""
 _MOST = 6
 """Differences that are told; a file may state any number of settings."""
+UNLIKE = "originals unlike others"
+"""What is said of a figure that is apart."""
 FEW_FAILURES = 0.02
 """Share of the clips on which a model may fail, whatever it does for others."""
 Kind = TypeVar("Kind", bound=Hashable)
@@ -165,7 +167,7 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
     again = "not run again" if row.run_again is False else ""
-    return ", ".join(filter(None, (fewer, failed, again, "originals unlike others" if row.apart else "")))
+    return ", ".join(filter(None, (fewer, failed, again, UNLIKE if row.apart else "")))
 
 
 def _asked(row: ApplicationRow) -> int:
