@@ -58,7 +58,8 @@ def slow(text: str) -> str:
     folded = letters._folded(text)
     said = next((word for word in RESERVED if skeleton(word) in folded), "")
     first = letters._FIRST.search(text) or letters._FIRST.search(unicodedata.normalize("NFKC", text))
-    return said or (first[0] if first else "") or next((word for word in (*AGAIN, *FIRSTS) if says(text, skeleton(word))), "")
+    whole = next((word for word in (*AGAIN, *FIRSTS) if says(text, skeleton(word))), "")
+    return said or (first[0] if first else "") or whole
 
 
 def says(text: str, word: str) -> bool:
@@ -69,8 +70,8 @@ def says(text: str, word: str) -> bool:
 
 
 PIECES = (
-    *RESERVED, *AGAIN, *FIRSTS, "win", "ner", "W1N", "veri", "fied", "ѵегі", "ｆｉｅｄ", "rank 1", "№1", "no. ", "first",
-    "place", "unofficial", "winner takes all", " ", "-", "_", "1", ".", "+", "\ufdfa", "top-1",
+    *RESERVED, *AGAIN, *FIRSTS, "win", "ner", "W1N", "veri", "fied", "ѵегі", "ｆｉｅｄ", "rank 1", "№1", "no. ",
+    "first", "place", "unofficial", "winner takes all", " ", "-", "_", "1", ".", "+", "\ufdfa", "top-1",
 )  # fmt: skip
 
 
