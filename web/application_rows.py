@@ -171,7 +171,8 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
 
 
 def _asked(row: ApplicationRow) -> int:
-    return row.numbers.n + row.numbers.left_out + row.numbers.failed
+    """Count the clips that its model was asked about: what is called unlabelled is a clip fewer."""
+    return row.numbers.n + row.numbers.failed
 
 
 def application_rows(
