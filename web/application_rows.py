@@ -18,6 +18,8 @@ _DIGITS = 8
 """Of a hash that tells two models from each other."""
 _MOST = 6
 """Differences that are told; a file may state any number of settings."""
+UNLIKE = "originals unlike others"
+"""What is said of a figure that is apart."""
 FEW_FAILURES = 0.02
 """Share of the clips on which a model may fail, whatever it does for others."""
 Kind = TypeVar("Kind", bound=Hashable)
@@ -161,15 +163,17 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     That is of how many of the clips that others ``beside`` it have, on how many it failed, that its submission's badge
     does not cover it, and that it says something else of the originals than others.
     """
-    own, most = _asked(row), max(map(_asked, beside), default=0)
+    # who calls unlabelled clips labelled makes nobody's clips fewer
+    own, most = _asked(row), max((_asked(other) for other in beside if not other.apart), default=0)
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
     again = "not run again" if row.run_again is False else ""
-    return ", ".join(filter(None, (fewer, failed, again, "originals unlike others" if row.apart else "")))
+    return ", ".join(filter(None, (fewer, failed, again, UNLIKE if row.apart else "")))
 
 
 def _asked(row: ApplicationRow) -> int:
-    return row.numbers.n + row.numbers.left_out + row.numbers.failed
+    """Count the clips that its model was asked about: what is called unlabelled is a clip fewer."""
+    return row.numbers.n + row.numbers.failed
 
 
 def application_rows(

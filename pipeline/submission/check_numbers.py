@@ -17,6 +17,7 @@ from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.jackknife import METHOD
+from codec_superb.pipeline.submission.check_rows import check_scored
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
 from codec_superb.pipeline.tables.rows import KeptRow
@@ -42,7 +43,7 @@ def counts_of(rows: StoredRows) -> dict[str, int]:
 
 
 def check_counts(rows: StoredRows, submission: Submission, findings: Findings) -> None:
-    """Compare the counts of each dataset with its rows."""
+    """Compare the counts of each dataset with its rows, and look whether each of them has the same metrics."""
     known = Counter(dataset.name for dataset in submission.datasets)
     for name in dict.fromkeys([*known, *rows.unique("dataset")]):
         if known[name] != 1:
@@ -50,6 +51,7 @@ def check_counts(rows: StoredRows, submission: Submission, findings: Findings) -
     for position, dataset in enumerate(submission.datasets):
         its = rows.where("dataset", {dataset.name})
         _check_dataset(dataset, its, f"{SUBMISSION_NAME}: datasets.{position}", findings)
+        check_scored(dataset.name, its, findings)
 
 
 def _check_dataset(dataset: SubmittedDataset, rows: StoredRows, where: str, findings: Findings) -> None:

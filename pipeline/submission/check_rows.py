@@ -16,6 +16,8 @@ from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.tables.stored_rows import StoredRows
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
+_ENTRY = "ok, undefined or failed, as another clip of its dataset and category has"
+_ALL = "score all clips again by every metric of the file, then pack"
 _COUNT = "count the bits of the tokens in the codec's wrapper; say in its card's bitrate_note what stands beside them"
 LARGEST = 1e15
 LONGEST = 2**31 - 1
@@ -60,6 +62,21 @@ def check_slices(rows: StoredRows, findings: Findings) -> bool:
         wanted = f"at most {MOST_SLICES_IN_ALL:,} slices of all datasets"
         findings.add("clips.parquet: slice", wanted, together, "name conditions, not clips, or send fewer datasets")
     return not many and together <= MOST_SLICES_IN_ALL
+
+
+def check_scored(dataset: str, rows: StoredRows, findings: Findings) -> None:
+    """Expect of each clip of a dataset that is ok an entry for every metric that another of its category has.
+
+    ``score`` writes one for all; what lacks it is counted nowhere, and a mean would rest on clips that somebody chose.
+    """
+    ok = rows.equals("status", "ok")
+    for category in rows.unique("category"):
+        own = ok & rows.equals("category", category)
+        for key in rows.metrics:
+            absent = own & rows.equals(f"{key}_status", None)
+            if absent.any() and (own & ~absent).any():
+                for clip in rows.table["clip"].take(np.flatnonzero(absent)).to_pylist():
+                    findings.add(f"clips.parquet: {dataset}/{clip}: {key}", _ENTRY, "nothing", _ALL)
 
 
 def _probe_numbers(row: ClipRow) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import Annotated, Final, Literal, Self
 
@@ -129,6 +130,11 @@ class Definition(Record):
         for first, second in self.pairs:
             if first == second or not {first, second} <= set(self.conditions):
                 raise ValueError(f"pairs: expected two of {', '.join(self.conditions)}, got {first} and {second}")
+        # stored tests from before this was refused are read still
+        twice = [pair for pair, number in Counter(map(frozenset, self.pairs)).items() if number > 1]
+        if twice and not isinstance(self, TestSettings):
+            advice = "`repeats` asks each of them several times" if self.kind == "abx" else "write each once"
+            raise ValueError(f"pairs: {' and '.join(sorted(twice[0]))} stand twice, in either order; {advice}")
         if self.traps and self.kind not in {"acr", "dcr"}:
             raise ValueError(f"traps: only ACR and DCR have them, got a test of the kind {self.kind}")
         return self

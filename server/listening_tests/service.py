@@ -295,6 +295,7 @@ def answer(session: Session, stands: Progress, fields: Mapping[str, str]) -> boo
             )  # fmt: skip
     except IntegrityError:
         return False  # the same answer, sent twice at once: the first one stands
-    if place == len(stands.trials) - 1:
+    # not the last place: of a pair that stood twice, before definitions refused it, one answer was to both
+    if {trial.key for trial in stands.trials} <= repository.answered_trials(session, stands.participant.id):
         stands.participant.finished = now()
     return place == 0

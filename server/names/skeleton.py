@@ -25,6 +25,9 @@ RESERVED = (
 FIRSTS = ("winner", "winners", "champion", "champions", "ranked")
 """Words of who is first: whole ones, since they are within others (``low-rank editing``), and not of people, who may be
 called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
+AGAIN = ("run again", "rerun")
+"""What the board says of verified results, and of others that they were not: whole words too, since ``run against`` and
+``core run`` have their letters; nobody is called so."""
 _FIRST = re.compile(
     # up to the next sign of a number: what all signs look through takes the square of their number
     r"(?:\b(?:rank|place|number|no)(?![^\W\d])|[#№♯])[^\w#№♯]*0*1(?!\w|[.,]\d)|\bfirst[ -]place\b"
@@ -91,21 +94,21 @@ def _letters(text: str) -> str:
 
 
 def reserved_word(text: str, *, person: bool = False) -> str:
-    """Return the first of :data:`RESERVED` that a text says, or seems to, or a first place; '' for none.
+    """Return the first word of the board that a text says, or seems to, or a first place; '' for none.
 
-    Of the name of a ``person`` or of people :data:`RESERVED` alone. Each letter is looked at once, and folded once for
-    all texts: a file may have a megabyte of settings, which are read while others wait to be stored.
+    Of the name of a ``person`` or of people :data:`RESERVED` and :data:`AGAIN` alone. Each letter is looked at once,
+    and folded once for all texts: a file may have a megabyte of settings, read while others wait to be stored.
     """
     text = _TERMS.sub(" ", text)
     folded = text.translate(_SPELT)
     read = {folded, folded if text.isascii() else text.translate(_READ_TOO).translate(_SPELT)}
     said = next((word for word in RESERVED if any(word.translate(_SPELT) in each for each in read)), "")
-    if said or person:
+    if said:
         return said
     first = _FIRST.search(text) or (None if text.isascii() else _FIRST.search(text.translate(_LEGIBLE)))  # № is No
-    if first:
+    if first and not person:
         return first[0]
-    found = [word for word in FIRSTS if word.translate(_SPELT) in folded]
+    found = [word for word in (AGAIN if person else (*AGAIN, *FIRSTS)) if word.translate(_SPELT) in folded]
     # neighbouring words make one up: ``Win ner`` does, ``Swinnerton`` does not
     parts = f" {' '.join(part.translate(_SPELT) for part in _WORD.findall(text))} " if found else ""
     return next((word for word in found if re.search(f" {' *'.join(word.translate(_SPELT))} ", parts)), "")

@@ -26,8 +26,15 @@ def refuse_overlap(session: Session, sounds: Mapping[Category, Sequence[str]]) -
     """Compare a new dataset with all earlier ones, retired ones too, whose scores stay public.
 
     ``sounds`` has the hashes of the categories that get scores. Raises BadRequest where one has clips of an earlier
-    dataset's and fewer than :data:`FEWEST` that the other has not, on either side; the same clips again tell nothing.
+    dataset's and fewer than :data:`FEWEST` that the other has not, on either side; the same clips again tell nothing,
+    and would tell of one that is there many times: each sound stands once.
     """
+    for category, hashes in sounds.items():
+        if again := len(hashes) - len(set(hashes)):
+            raise BadRequest(
+                f"expected each sound of {category} once, got {again} that another clip has too: a score would be that "
+                "of the clips that stand many times; leave out all but one of each"
+            )
     for earlier in session.scalars(select(PrivateDataset).order_by(PrivateDataset.id)):
         # a clip's values are the same under another category
         for (category, hashes), (theirs, kept) in product(sounds.items(), earlier.sounds.items()):

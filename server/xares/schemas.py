@@ -37,6 +37,8 @@ class XaresFigure(ApiModel):
     """Value and 95 % interval by clips, of the first decoder."""
     n: int
     failed: int
+    apart: bool
+    """Its submission says something else of the originals than those that agree: elsewhere it has no rank."""
     bits_per_s: float | None
     """Measured, of a codec as encoder nominal; None of continuous frames, and where it is not known."""
     frames_per_s: float | None

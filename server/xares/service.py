@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,7 @@ from codec_superb.pipeline.literature.xares import (
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.names.skeleton import skeleton
 from codec_superb.server.published.repository import imported, xares_result_of
 from codec_superb.web.figures.across import Across
@@ -51,15 +51,15 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     everything = _measured(snapshot)
     measured = _on_usual_states(everything)
     codecs = {entry.codec: result for entry, _, result in everything}
+    rows = {
+        of: rows_on([entry for entry, name, _ in measured if name == of], of, lambda row: xares_probe(row) is not None)
+        for of in {name for _, name, _ in measured}
+    }
     found = [
         row
         for entry, dataset, result in measured
         for row in rows_of_submission(
-            [replace(row, sender=entry.sender_of(row)) for row in entry.applications[dataset].values()],
-            result,
-            codecs,
-            entry.source_label,
-            f"/codecs/{entry.codec}",
+            rows[dataset][entry.codec], result, codecs, entry.source_label, f"/codecs/{entry.codec}"
         )
     ]
     for each in imported(session, "xares"):

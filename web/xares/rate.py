@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from codec_superb.web.application_rows import UNLIKE
 from codec_superb.web.figures.across import TITLES, Across
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.labels import fitting_labels
@@ -151,7 +152,7 @@ def hover_text(row: XaresRow, quantity: Quantity) -> str:
     """Write the hover text of a point: who, at which rates, value, seeds and interval, source."""
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(row.value)}</b>"
     lines = [f"<b>{chart_text(row.title)}</b>", chart_text(row.told, 120), rates_text(row), value, spread_text(row)]
-    lines += [f"over {count(row.n, 'clip')}", chart_text(row.source, 120)]
+    lines += [f"over {count(row.n, 'clip')}", UNLIKE if row.apart else "", chart_text(row.source, 120)]
     return "<br>".join(filter(None, lines))
 
 

@@ -92,6 +92,8 @@ class XaresRow:
     """Who counts once for it, as :attr:`ApplicationRow.sender` says; '' of imported ones, and where nobody sends."""
     complete: bool = True
     """Whether the codec was run on all of the clips."""
+    apart: bool = False
+    """Whether its submission says something else of the originals than others, see :attr:`ApplicationRow.apart`."""
     model: ProbeModel | None = None
     """What a submission says of the model and its settings; None of imported ones."""
     encoder_sha256: str = ""
@@ -206,7 +208,7 @@ def _of_application(
             reader, of, title, family, name, mode, row.numbers.figure, row.numbers.dataset, score.value,
             (score.value,), score, row.numbers.n, row.numbers.failed, bits, frames, numbers,
             tokens_per_s=tokens, source=figure_label(source, row), url=url if of == "resynthesis" else "",
-            sent_by=row.sender, complete=result.summary.complete, model=row.model,
+            sent_by=row.sender, complete=result.summary.complete, apart=row.apart, model=row.model,
             encoder_sha256=settings.get("encoder_sha256", "") if chat else row.model.sha256,
         )
         for of, title, family, bits, tokens, score in sides

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from codec_superb.web.application_rows import UNLIKE
 from codec_superb.web.text import MISSING, count
 from codec_superb.web.xares.heat import lines_of, task_title, tasks_of
 from codec_superb.web.xares.rate import rates_text, spread_text
@@ -67,4 +68,5 @@ def _cell(row: XaresRow, most: int) -> Cell:
     asked = row.n + row.failed
     fewer = f"{asked} of {count(most, 'clip')}" if asked < most else ""
     failed = f"{row.failed} failed" if row.failed else ""
-    return Cell(write(row.value), "; ".join(told), "", ", ".join(filter(None, (fewer, failed))))
+    unlike = UNLIKE if row.apart else ""
+    return Cell(write(row.value), "; ".join(told), "", ", ".join(filter(None, (fewer, failed, unlike))))

@@ -88,8 +88,9 @@ class TestWhatIsPacked:
             settings={"codebook": f"{secret}/cb.npy"},
         )
         bad = failed("x").model_copy(update={"error": f"cannot read {secret}/x.wav"})
-        odd = row("y", metrics={"pesq": MetricValue(status="failed", reason=f"see {secret}/core")})
-        run = write_run(tmp_path, [*draw_rows(1, 9), bad, odd], card=mine)
+        scored = draw_rows(1, 9)
+        odd = {**scored[0].metrics, "pesq": MetricValue(status="failed", reason=f"see {secret}/core")}
+        run = write_run(tmp_path, [*scored, bad, row("y", metrics=odd)], card=mine)
         info = run.info()
         run.write_info(
             info.model_copy(update={"provenance": (stamp(command=f"codec-superb score '{secret}/my runs'"),)})
@@ -104,8 +105,9 @@ class TestWhatIsPacked:
         """No pattern ends at the right place in such a name: the run's folder and the dataset's are known, and cut."""
         place = tmp_path.resolve() / "ann lee"
         bad = failed("x").model_copy(update={"error": f"cannot read {place / CARD.name}/x.wav"})
-        odd = row("y", metrics={"pesq": MetricValue(status="failed", reason=f"see {place / CARD.name}/core")})
-        run = write_run(place, [*draw_rows(1, 9), bad, odd], card=CARD)
+        scored = draw_rows(1, 9)
+        odd = {**scored[0].metrics, "pesq": MetricValue(status="failed", reason=f"see {place / CARD.name}/core")}
+        run = write_run(place, [*scored, bad, row("y", metrics=odd)], card=CARD)
         members = read_archive(pack([run], tmp_path / "a.zip"))
         assert not [name for name, data in members.items() if b"lee" in data]
         (tmp_path / "clips.parquet").write_bytes(members["clips.parquet"])

@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from support.profile import examples
 
-from codec_superb.server.listening_tests.definition import GOLD, LOW_ANCHOR, MID_ANCHOR, REFERENCE, TestSettings
+from codec_superb.server.listening_tests.definition import (
+    GOLD,
+    LOW_ANCHOR,
+    MID_ANCHOR,
+    REFERENCE,
+    Definition,
+    TestSettings,
+)
 from codec_superb.server.listening_tests.plan import LETTERS, questions_of, trials_of
 from codec_superb.server.listening_tests.results import analyse
 from codec_superb.server.listening_tests.screening import Answered
@@ -48,6 +56,18 @@ def test_trials_differ_in_their_order_alone(seed: int, kind: str, clips: int, tr
             assert labels == list(LETTERS[: len(labels)])
         if kind == "mushra":
             assert sorted(slot.condition for slot in trial.slots) == sorted(made.conditions)
+
+
+@pytest.mark.parametrize(("kind", "advice"), [("ab", "write each once"), ("abx", "`repeats` asks each of them")])
+@pytest.mark.parametrize("again", [("one", "two"), ("two", "one")])
+def test_a_pair_stands_once(kind: str, advice: str, again: tuple[str, str]) -> None:
+    """It would be one question in two places; in the other order too, since a listener hears them in a drawn one."""
+    asked = {"kind": kind, "title": "Title", "codecs": ["one", "two"]}
+    pairs = [("one", "two"), ("one", REFERENCE)]
+    assert Definition.model_validate({**asked, "pairs": pairs}).pairs
+    with pytest.raises(ValidationError, match=f"pairs: one and two stand twice, in either order; {advice}"):
+        Definition.model_validate({**asked, "pairs": [*pairs, again]})
+    assert settings(kind, pairs=[*pairs, again]).pairs  # of a test that was made before
 
 
 def rated(settings: TestSettings, changes: Mapping[str, Mapping[str, float]]) -> Answered:

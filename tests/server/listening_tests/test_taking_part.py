@@ -15,7 +15,7 @@ from support.server.board import make_submission
 from support.server.listening import NOISE, add_test, begin, fair, hear, kept, question, take, whole
 from support.server.people import log_in, make_token
 
-from codec_superb.server.database.listening import Participant, Rating
+from codec_superb.server.database.listening import ListeningTest, Participant, Rating
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import BadRequest, Conflict
@@ -111,6 +111,18 @@ def test_a_link_asks_before_it_takes_anothers_place(client: TestClient, database
     client.cookies.clear()
     elsewhere = client.post(address, follow_redirects=False)
     assert (elsewhere.headers["location"], "set-cookie" in elsewhere.headers) == (address, False)
+
+
+def test_whoever_answers_everything_has_finished(client: TestClient, database: Database) -> None:
+    """Also in a test made before definitions refused a pair that stands twice, whichever order is drawn."""
+    with database.transaction(write=True) as session:
+        test = add_test(session, "ab", clips=1, gold=1, pairs=[["fine_24k", "poor_6k"]])
+        made = session.get_one(ListeningTest, test)
+        made.settings = {**made.settings, "pairs": made.settings["pairs"] * 2}
+    for seed in range(6):
+        take(client, test, fair(np.random.default_rng(seed)))
+    with database.transaction() as session:
+        assert all(session.scalars(select(Participant.finished)))
 
 
 BROKEN: Sequence[dict[str, str]] = (

@@ -87,7 +87,8 @@ def test_words_of_the_board_are_words() -> None:
         "LoRA rank 16", "rank 1.5", "no. 12", "first stage", "top-1 of 8", "Low-rank editing", "unranked trials",
         "1st-order noise shaping", "Swinnerton codec", "Rank-1 lattice VQ 6 kbps", "LoRA rank 1 decoder",
         "EnCodec unofficial", "encodec_unofficial", "Winner-takes-all VQ", "Band-ranked VQ 3 kbps", "rank II",
-        "top-1 gating", "number onefold", "Topology one",
+        "top-1 gating", "number onefold", "Topology one", "run against noise", "core run 2", "Grunagain", "prerun",
+        "trained again", "run 2, again",
     )  # fmt: skip
     claims = (
         f"{'long ' * 300}verified",
@@ -115,6 +116,13 @@ def test_words_of_the_board_are_words() -> None:
         "offi unofficial cial",
         "rank unofficial 1",
         "LoRA rank 1, rank 1",
+        "M (run again)",
+        "M, not run again",
+        "m_run_again",
+        "ruո agaıո",
+        "RunAgain",
+        "re-run here",
+        "Rerun",
     )
     assert [text for text in honest if reserved_word(text)] == []
     assert reserved_word("#" * 200_000) == ""  # at once: a file may have a megabyte of settings
@@ -122,6 +130,7 @@ def test_words_of_the_board_are_words() -> None:
     people = ("Frank Edwards", "J. Champion", "Langdon Winner", "Laboratory No. 1")
     assert [text for text in people if reserved_word(text, person=True)] == []
     assert reserved_word("Champion, verified", person=True) == "verified"
+    assert reserved_word("Champion, run again", person=True) == "run again"
 
 
 @given(st.text(max_size=100))

@@ -19,7 +19,7 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.names import catalogue
 from codec_superb.server.names import skeleton as letters
 from codec_superb.server.names.board_words import said_of_the_board, stamp_doubts
-from codec_superb.server.names.skeleton import FIRSTS, RESERVED, reserved_word, skeleton
+from codec_superb.server.names.skeleton import AGAIN, FIRSTS, RESERVED, reserved_word, skeleton
 
 MEBIBYTE = 1 << 20
 AT_ONCE = 4.0
@@ -58,7 +58,8 @@ def slow(text: str) -> str:
     folded = letters._folded(text)
     said = next((word for word in RESERVED if skeleton(word) in folded), "")
     first = letters._FIRST.search(text) or letters._FIRST.search(unicodedata.normalize("NFKC", text))
-    return said or (first[0] if first else "") or next((word for word in FIRSTS if says(text, skeleton(word))), "")
+    whole = next((word for word in (*AGAIN, *FIRSTS) if says(text, skeleton(word))), "")
+    return said or (first[0] if first else "") or whole
 
 
 def says(text: str, word: str) -> bool:
@@ -69,8 +70,8 @@ def says(text: str, word: str) -> bool:
 
 
 PIECES = (
-    *RESERVED, *FIRSTS, "win", "ner", "W1N", "veri", "fied", "ѵегі", "ｆｉｅｄ", "rank 1", "№1", "no. ", "first",
-    "place", "unofficial", "winner takes all", " ", "-", "_", "1", ".", "+", "\ufdfa", "top-1",
+    *RESERVED, *AGAIN, *FIRSTS, "win", "ner", "W1N", "veri", "fied", "ѵегі", "ｆｉｅｄ", "rank 1", "№1", "no. ",
+    "first", "place", "unofficial", "winner takes all", " ", "-", "_", "1", ".", "+", "\ufdfa", "top-1",
 )  # fmt: skip
 
 

@@ -53,3 +53,13 @@ def test_sets_that_share_most_clips_are_refused(database: Database) -> None:
         kept = json.dumps([row.sounds for row in session.query(PrivateDataset)])
     assert len(kept) > 5000
     assert f"{30:064x}" not in kept  # no hash that anybody could make
+
+
+@ON_SQLITE
+def test_a_sound_stands_once(database: Database) -> None:
+    """The same clips with one of them many times are not the same again: the two scores would tell that of the one."""
+    register(database, "mini", categories(63))
+    add(database, "first", range(40))
+    for speech, music in (([*range(40), *[7] * 400], ()), (range(40), [*range(100, 140), 139])):
+        with pytest.raises(BadRequest, match=r"expected each sound of (speech|music) once, got (400|1) that another"):
+            add(database, "second", speech, music)

@@ -109,6 +109,23 @@ def test_another_encoder_of_the_same_name_is_marked(app: FastAPI, database: Data
         assert "own, cdcdcdcd" in client.get("/api/v1/xares/figures/heat", params=asked).text
 
 
+def test_originals_unlike_others_are_told(app: FastAPI, database: Database) -> None:
+    """No codec changes the originals: table, charts and API say whose values on them no other account found."""
+    figure, datasets = "xares_knn_language_accuracy_pct", {"phone_prompts": ("speech",)}
+    with database.transaction(write=True) as session:
+        for owner, original in (("ann", 91.0), ("bea", 91.0), ("mallory", 60.0)):
+            figures = [Probed(figure, 88.0, original, "phone_prompts", WHISPER)]
+            make_submission(session, f"{owner}_6k", datasets=datasets, applications=figures, owner=owner)
+    with TestClient(app) as client:
+        assert client.get("/xares").text.count("originals unlike others") == 2  # the encoder, and the codec's sound
+        found = client.get("/api/v1/xares").json()["figures"]
+        assert {of["source"].split()[-1] for of in found if of["apart"]} == {"mallory"}
+        asked = {"reader": "nearest neighbours", "figure": figure, "dataset": "phone_prompts"}
+        for chart in ("rate", "heat"):
+            drawn = client.get(f"/api/v1/xares/figures/{chart}", params=asked).text
+            assert drawn.count("originals unlike others") == 2, chart
+
+
 def test_an_encoder_that_looks_like_the_usual_one_is_marked(app: FastAPI, database: Database) -> None:
     """Whatever its hash: a letter of another script, a dot behind a name or a mode; another model is one of its own."""
     figure, datasets = "xares_knn_language_accuracy_pct", {"phone_prompts": ("speech",)}
