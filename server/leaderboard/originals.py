@@ -114,7 +114,9 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
 
 
 def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
-    return Told(entry.sender_of(row), entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers)
+    return Told(
+        entry.sender_of(row), entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers
+    )
 
 
 def rows_on(

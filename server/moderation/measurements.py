@@ -158,7 +158,9 @@ def _votes(row: Any, not_again: Collection[tuple[str, str]], submission: Submiss
     found = {}
     for key, figure in _figures({"datasets": row.datasets, "applications": row.applications}).items():
         if row.verified is None:
-            found[key] = _Vote(figure, row.id, bool(row.confirmed), row.account_id, (None, row.account_id), row.complete)
+            found[key] = _Vote(
+                figure, row.id, bool(row.confirmed), row.account_id, (None, row.account_id), row.complete
+            )
         elif (key[0], figure["probe"]) not in not_again:
             found[key] = _Vote(figure, row.id, True, row.account_id, (row.id, None), row.complete)
         elif row.account_id != submission.account_id:
