@@ -25,9 +25,9 @@ RESERVED = (
 FIRSTS = ("winner", "winners", "champion", "champions", "ranked")
 """Words of who is first: whole ones, since they are within others (``low-rank editing``), and not of people, who may be
 called so or after something (Frank Edwards, Champion, Laboratory No. 1)."""
-AGAIN = ("run again", "rerun")
-"""What the board says of verified results, and of others that they were not: whole words too, since ``run against`` and
-``core run`` have their letters; nobody is called so."""
+AGAIN = ("run again",)
+"""What the board says of verified results, and of others that they were not: two whole words, since ``run against``,
+``core run`` and ``run a gain`` have their letters; nobody is called so."""
 _FIRST = re.compile(
     # up to the next sign of a number: what all signs look through takes the square of their number
     r"(?:\b(?:rank|place|number|no)(?![^\W\d])|[#№♯])[^\w#№♯]*0*1(?!\w|[.,]\d)|\bfirst[ -]place\b"
@@ -111,7 +111,12 @@ def reserved_word(text: str, *, person: bool = False) -> str:
     found = [word for word in (AGAIN if person else (*AGAIN, *FIRSTS)) if word.translate(_SPELT) in folded]
     # neighbouring words make one up: ``Win ner`` does, ``Swinnerton`` does not
     parts = f" {' '.join(part.translate(_SPELT) for part in _WORD.findall(text))} " if found else ""
-    return next((word for word in found if re.search(f" {' *'.join(word.translate(_SPELT))} ", parts)), "")
+    return next((word for word in found if re.search(f" {' *'.join(_pieces(word))} ", parts)), "")
+
+
+def _pieces(word: str) -> list[str]:
+    """Return what may be set apart: the letters of a word, the words of several."""
+    return [piece.translate(_SPELT) for piece in (word.split() if " " in word else word)]
 
 
 class _Letters(dict[int, str]):
