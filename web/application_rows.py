@@ -172,8 +172,7 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
 
 
 def _asked(row: ApplicationRow) -> int:
-    """Count the clips that its model was asked about: what is called unlabelled is a clip fewer."""
-    return row.numbers.n + row.numbers.failed
+    return row.numbers.n + row.numbers.left_out + row.numbers.failed
 
 
 def application_rows(

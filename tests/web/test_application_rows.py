@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.applications.table import AVERAGES, probe_of_metric
 from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.metrics.results import NO_SCORE
-from codec_superb.web.application_rows import application_rows, differences, warning
-from codec_superb.web.rows import ApplicationRow, ProbeModel
+from codec_superb.web.application_rows import application_rows, differences
+from codec_superb.web.rows import ProbeModel
 
 NAMES = tuple(row.name for row in DATASETS)
 
@@ -23,37 +21,16 @@ def info(probe: str, beam: int = 1, version: str = "1") -> ProbeInfo:
     )
 
 
-def answered(n: int, **fields: Any) -> ApplicationAggregate:
-    """Make a figure over so many clips, without a value."""
-    usual = {
-        "probe": "asr", "figure": "asr_wer_pct", "dataset": "mini", "failed": 0, "left_out": 0, "pairs": 0,
-        "reference": NO_SCORE, "resynthesis": NO_SCORE, "loss": NO_SCORE, "totals": {},
-    }  # fmt: skip
-    return ApplicationAggregate(n=n, **{**usual, **fields})
-
-
 def model_of(figure: str, dataset: str, probe: str, *more: ProbeInfo, **asked: ProbeInfo) -> ProbeModel:
     """Return what is behind a figure of a run of the average's probes on its datasets; ``more`` ran on the first."""
     usual = {key: info(key) for key in ("asr", "sim", "utmos", "dnsmos")} | asked
     probes = {name: (*usual.values(), *(more if name == NAMES[0] else ())) for name in NAMES}
-    found = answered(7, probe=probe, figure=figure, dataset=dataset)
+    found = ApplicationAggregate(
+        probe=probe, figure=figure, dataset=dataset, n=7, failed=0, left_out=0, pairs=0, reference=NO_SCORE,
+        resynthesis=NO_SCORE, loss=NO_SCORE, totals={},
+    )  # fmt: skip
     (row,) = application_rows("opus_12k", [found], probes, lambda _: (12.0, None))
     return row.model
-
-
-def test_clips_called_unlabelled_are_fewer() -> None:
-    """A figure over 20 of 50 clips says so, whatever became of the rest; one on which the model failed was asked."""
-    whole = ApplicationRow("a", answered(50), ProbeModel("m"), 12.0)
-    for numbers, told in (
-        (answered(50), ""),
-        (answered(20, left_out=30), "20 of 50 clips"),
-        (answered(20), "20 of 50 clips"),
-        (answered(48, failed=2), "2 failed"),
-        (answered(18, failed=2, left_out=30), "20 of 50 clips, 2 failed"),
-    ):
-        assert warning(ApplicationRow("b", numbers, ProbeModel("m"), 12.0), [whole]) == told
-    unlabelled = ApplicationRow("a", answered(50, left_out=25), ProbeModel("m"), 12.0)
-    assert warning(unlabelled, [unlabelled]) == ""
 
 
 @pytest.mark.parametrize("asked", [info("asr", beam=50), info("asr", version="2"), info("dnsmos", beam=2)])

@@ -79,7 +79,7 @@ def test_codecs_stand_with_three_rates_and_their_figures(board: TestClient) -> N
 
 
 def test_a_handful_of_clips_is_told_from_all(app: FastAPI, database: Database) -> None:
-    """Beside each figure on fewer clips than others have stands on how many, those without a label not among them."""
+    """Beside each figure on fewer clips than others have stands on how many, on the pages of tokens, tasks and MSEB."""
     make_codecs(database)
     with database.transaction(write=True) as session:
         few = [
@@ -90,7 +90,7 @@ def test_a_handful_of_clips_is_told_from_all(app: FastAPI, database: Database) -
         make_submission(session, "chosen_x", 3.0, applications=few)
     with TestClient(app) as client:
         for path in ("/tokens", "/understanding", "/mseb"):
-            assert client.get(path).text.count("4 of 18 clips") == 1, path
+            assert client.get(path).text.count("6 of 20 clips") == 1, path
 
 
 def test_one_account_does_not_decide_which_dataset_is_shown(app: FastAPI, database: Database) -> None:
