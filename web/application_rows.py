@@ -163,8 +163,7 @@ def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     That is of how many of the clips that others ``beside`` it have, on how many it failed, that its submission's badge
     does not cover it, and that it says something else of the originals than others.
     """
-    # who calls unlabelled clips labelled makes nobody's clips fewer
-    own, most = _asked(row), max((_asked(other) for other in beside if not other.apart), default=0)
+    own, most = _asked(row), max(map(_asked, beside), default=0)
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
     again = "not run again" if row.run_again is False else ""

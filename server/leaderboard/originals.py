@@ -18,6 +18,7 @@ from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame
 from codec_superb.server.moderation.measurements import CEILING, agreed, is_near, middle, weight_of
 from codec_superb.server.moderation.token_doubts import is_of_tokens
+from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.web.rows import ApplicationRow, BoardRow
 
 _Mask = NDArray[np.bool_]
@@ -59,7 +60,7 @@ def _apart_among(told: Sequence[Told]) -> list[bool]:
     exclude nobody. Words are those of the clips that
     did not fail, and which did may differ: they are compared where none did.
     """
-    confirmed = {one.account for one in told if one.confirmed}
+    confirmed = {one.account for one in told if one.confirmed} - {ANONYMOUS}
     votes: dict[str, Told] = {}
     for one in told:
         if one.confirmed or one.account not in confirmed:

@@ -30,10 +30,10 @@ MOST = 30
 _MOST_READ = 300
 """Submissions with any figure of an application that are read for them."""
 AGREEING = 2
-"""Accounts, or confirmed results, that must agree before another one waits: one alone speaks for itself, since
-``verify`` may miss one clip of hundreds. As many accounts has a confirmed result the weight of."""
+"""Accounts, or results that were run again, that must agree before another one waits: one alone speaks for itself,
+since ``verify`` may miss one clip of hundreds. A confirmed result has the weight of as many accounts."""
 ENOUGH = 3
-"""Accounts that must agree before another one is thought wrong, where fewer results than two are confirmed."""
+"""Accounts that must agree before another one is thought wrong, where fewer results than two were run again."""
 CEILING = 0.05
 """Share of a value on the originals by which it may differ where it has no interval."""
 Figure = Mapping[str, Any]
@@ -284,8 +284,12 @@ def _weight(votes: Iterable[_Vote]) -> int:
 
 
 def _speakers(votes: Sequence[_Vote]) -> int:
-    """Count the accounts, or the confirmed results, since one account may run all codecs for everybody."""
-    return max(len({vote.account for vote in votes}), sum(vote.confirmed for vote in votes))
+    """Count the accounts, or the results that were run again, since one account may run all codecs for everybody."""
+    return max(len({vote.account for vote in votes}), _run_again(votes))
+
+
+def _run_again(votes: Sequence[_Vote]) -> int:
+    return sum(vote.voter[0] is not None for vote in votes)
 
 
 def _are_enough(agreeing: Sequence[_Vote], votes: Sequence[_Vote]) -> bool:
@@ -294,7 +298,7 @@ def _are_enough(agreeing: Sequence[_Vote], votes: Sequence[_Vote]) -> bool:
 
 def _whose(agreeing: Sequence[_Vote]) -> str:
     """Say who found a value; fewer than :data:`ENOUGH` that nobody confirmed are named, since they may be wrong."""
-    if _speakers(agreeing) >= ENOUGH or sum(vote.confirmed for vote in agreeing) >= AGREEING:
+    if _speakers(agreeing) >= ENOUGH or _run_again(agreeing) >= AGREEING:
         return "in results of others"
     named = ", ".join(sorted(vote.submission for vote in agreeing))
     return f"in {named} (too few to say who is right: a moderator looks at both, and what is accepted counts twice)"

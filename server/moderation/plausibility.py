@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -33,6 +34,7 @@ from codec_superb.server.moderation.score_envelope import (
     likely,
     published_metrics,
     published_results,
+    with_published,
 )
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import name_warnings
@@ -168,7 +170,9 @@ def _too_good(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnin
     if row.score is None or not kbps or _is_lossless(card, row):
         return
     lossy = [other for other in near if other.kind != "lossless"]
-    rivals = _with_published(row, kbps, crowd(kbps, lossy), lossy)
+    rivals = crowd(kbps, lossy)
+    if not row.submission.condition and not row.submission.custom:
+        rivals = with_published(kbps, _category(row), rivals, lossy)
     if rivals and row.score > (best := likely(kbps, rivals, row.category)) + lead(row.score):
         rates = [other.kbps for other in rivals]
         described = f"{len(rivals)} codecs at {kbps_text(min(rates))} to {kbps_text(max(rates))} kbps"
@@ -185,7 +189,9 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
         return
     category = _category(row)
     rivals = crowd(kbps, [other for other in near if other.kind != "lossless"])
-    here = likely(kbps, rivals, category) - likely(kbps, published_results(category), category) if rivals else 0.0
+    # by the same slopes, or the same results would exceed themselves
+    known = [replace(other, kind="") for other in published_results(category)]
+    here = likely(kbps, rivals, category) - likely(kbps, known, category) if rivals else 0.0
     metrics = to_summary(row).metrics
     for key, published in published_metrics(category).items():
         mean = metrics[key].mean if key in metrics else None
@@ -196,22 +202,6 @@ def _metric_too_good(card: Card, row: Result, near: Sequence[ComparedResult]) ->
         if value > best + TOO_GOOD + max(0.0, here):
             told = f"{METRICS[key].label} is {significant(mean, 3)}, {number(value, 3)} of the score's scale"
             yield "too good", f"{told}; published codecs leave {number(best, 3)} likely at its bitrate"
-
-
-def _with_published(
-    row: Result, kbps: float, near: Sequence[ComparedResult], lossy: Sequence[ComparedResult]
-) -> Sequence[ComparedResult]:
-    """Put what was published at as many bits beside a clean result's crowd: ten classical codecs are no neural one.
-
-    On a young board, where the first of all would be its own measure, beside all others; with more bits than any that
-    was published, beside that.
-    """
-    if row.submission.condition or row.submission.custom:
-        return near
-    published = published_results(_category(row))
-    least = kbps / BAND if near else min(kbps / BAND, max(other.kbps for other in published))
-    beside = near or [other for other in lossy if not other.own]
-    return [*beside, *(other for other in published if other.kbps >= least)]
 
 
 def _category(row: Result) -> Category:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 
@@ -120,6 +120,22 @@ def _first_rates(nearest: Sequence[ComparedResult]) -> list[float]:
     for other in nearest:
         first.setdefault(other.sender, other.kbps)
     return [*first.values()]
+
+
+def with_published(
+    kbps: float, category: Category, near: Sequence[ComparedResult], others: Sequence[ComparedResult]
+) -> list[ComparedResult]:
+    """Put what was published at as many bits, or most, beside the crowd ``near``, which may be of one kind of codecs.
+
+    On a young board without one, where the first of all would be its own measure, beside all ``others``.
+    """
+    published = published_results(category)
+    least = min(kbps / BAND, max(other.kbps for other in published))
+    best = [other for other in published if other.kbps >= least]
+    if not near:
+        return [*(other for other in others if not other.own), *best]
+    # beside a crowd more bits than any published codec has bring nothing
+    return [*near, *(replace(other, kbps=max(other.kbps, kbps / BAND)) for other in best)]
 
 
 def likely(kbps: float, rivals: Sequence[ComparedResult], category: str) -> float:

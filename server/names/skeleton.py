@@ -97,7 +97,7 @@ def reserved_word(text: str, *, person: bool = False) -> str:
     """Return the first word of the board that a text says, or seems to, or a first place; '' for none.
 
     Of the name of a ``person`` or of people :data:`RESERVED` and :data:`AGAIN` alone. Each letter is looked at once,
-    and folded once for all texts: a file may have a megabyte of settings, which are read while others wait to be stored.
+    and folded once for all texts: a file may have a megabyte of settings, read while others wait to be stored.
     """
     text = _TERMS.sub(" ", text)
     folded = text.translate(_SPELT)

@@ -34,7 +34,7 @@ UNDEFINED = MetricValue(status="undefined", reason="-")
 ROWS = [
     row("a", metrics={"pesq": ok(1.0), "stoi": UNDEFINED}),
     row("b", metrics={"pesq": UNDEFINED, "stoi": UNDEFINED}),
-    row("c"),
+    row("c", metrics={"pesq": ok(1.0), "stoi": ok(1.0)}),
     failed("d"),
 ]
 COUNTS = {"clips": 4, "selected": 4, "ok": 3, "failed": 1, "undefined": 2}

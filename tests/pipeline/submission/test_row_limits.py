@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pipeline.stats import card, failed, ok, row
+from support.pipeline.stats import card, draw_rows, failed, ok, row, write_run
+from support.pipeline.submissions import edit_rows
 
 from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_rows import (
     MOST_SLICES,
     MOST_SLICES_IN_ALL,
@@ -17,6 +21,7 @@ from codec_superb.pipeline.submission.check_rows import (
     check_slices,
 )
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 from codec_superb.pipeline.tables.stored_rows import StoredRows
@@ -244,3 +249,42 @@ def test_numbers_of_metrics_and_probes_that_cannot() -> None:
         ("asr.reference.deletions", "3000000000000000.0"),
         ("asr.resynthesis.deletions", "4000000000000000.0"),
     ]
+
+
+ROWS = [*draw_rows(1, 12), failed("mini/broken")]
+
+
+def test_a_metric_left_out_of_some_clips_is_found(tmp_path: Path) -> None:
+    """A mean must not rest on clips that somebody chose: whoever has a metric on one has an entry for it on all."""
+
+    def alter(rows: list[ClipRow]) -> None:
+        for place in (0, 3, 4):  # two of speech, one of music
+            left = {key: value for key, value in rows[place].metrics.items() if key != "pesq"}
+            rows[place] = rows[place].model_copy(update={"metrics": left})
+
+    report = edit_rows(pack([write_run(tmp_path, ROWS, card=card())], tmp_path / "a.zip"), alter)
+    (lacking,) = [problem for problem in report.problems if problem.path.endswith(": pesq")]
+    assert lacking.path == "clips.parquet: mini/mini/clip000: pesq"
+    assert lacking.expected == "ok, undefined or failed, as another clip of its dataset and category has"
+    assert lacking.got == "nothing; and 2 more like it: mini/mini/clip003, mini/mini/clip004"
+    assert lacking.how_to_fix == "score all clips again by every metric of the file, then pack"
+
+
+def test_a_metric_may_be_of_a_category_alone(tmp_path: Path) -> None:
+    """What no clip of a category, or of a dataset, was scored by is left out of nothing; a failed clip has none."""
+    rows = [
+        entry.model_copy(update={"metrics": {"mel": ok(1.0)}}) if entry.category == "music" else entry for entry in ROWS
+    ]
+    other = [row(f"other/{number}", dataset="other", metrics={"stft": ok(1.0)}) for number in range(2)]
+    runs = [write_run(tmp_path, rows, card=card()), write_run(tmp_path, other, card=card())]
+    assert check(pack(runs, tmp_path / "a.zip")).ok
+
+
+def test_pack_refuses_runs_with_a_metric_of_some_clips(tmp_path: Path) -> None:
+    """As after an interrupted ``score --overwrite``: nothing is written, and the clips are named."""
+    rows = draw_rows(1, 6)
+    scored = {key: value for key, value in rows[3].metrics.items() if key != "stoi"}
+    rows[3] = rows[3].model_copy(update={"metrics": scored})
+    with pytest.raises(SubmissionError, match=r"mini/clip003: stoi: expected ok, undefined or failed"):
+        pack([write_run(tmp_path, rows, card=card())], tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 from support.server.warned import publish, warned
 
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.server.database.models import Codec
 from codec_superb.server.database.session import Database
-from codec_superb.server.moderation.score_envelope import ComparedResult, crowd
+from codec_superb.server.moderation.score_envelope import ComparedResult, crowd, likely, published_results
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,27 @@ def test_ten_classical_codecs_are_no_neural_one(database: Database) -> None:
         found = warned(database, f"nac{1000 * kbps:.0f}", kbps, score=score, owner="bob")
         texts = [each["text"] for each in found if each["kind"] == "too good"]
         assert any(text.startswith("scores") for text in texts) == too_good, (kbps, texts)
+
+
+def test_telephone_codecs_at_many_bits_are_no_measure(database: Database) -> None:
+    """Above the published bitrates the best published stand beside a crowd, and more bits bring nothing."""
+    for number in range(10):
+        publish(database, f"tel{number}_x", 60.0 + number, 0.5, owner=f"lab {number}")
+    for kbps, score, too_good in ((57.0, 0.95, False), (57.0, 0.999, True), (110.0, 0.95, False)):
+        found = warned(database, f"mdct{1000 * kbps * score:.0f}", kbps, score=score, owner="bob")
+        texts = [each["text"] for each in found if each["kind"] == "too good"]
+        assert any(text.startswith("scores") for text in texts) == too_good, (kbps, texts)
+
+
+@pytest.mark.parametrize("kbps", [0.1, 0.5, 1.0, 2.0, 6.0, 24.0])
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_published_results_do_not_exceed_themselves(category: Category, kbps: float) -> None:
+    """A crowd that is the tables lifts no limit of a metric: both are measured by the same slopes."""
+    known = published_results(category)
+    here = [replace(each, sender=each.codec, kind="neural") for each in known]
+    assert likely(kbps, crowd(kbps, here), category) <= likely(
+        kbps, [replace(each, kind="") for each in known], category
+    )
 
 
 def test_one_account_makes_nobody_too_good(database: Database) -> None:

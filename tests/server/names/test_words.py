@@ -58,15 +58,16 @@ def slow(text: str) -> str:
     folded = letters._folded(text)
     said = next((word for word in RESERVED if skeleton(word) in folded), "")
     first = letters._FIRST.search(text) or letters._FIRST.search(unicodedata.normalize("NFKC", text))
-    whole = next((word for word in (*AGAIN, *FIRSTS) if says(text, skeleton(word))), "")
-    return said or (first[0] if first else "") or whole
+    again = next((word for word in AGAIN if says(text, skeleton(word), *map(skeleton, word.split()))), "")
+    return said or (first[0] if first else "") or again or next((w for w in FIRSTS if says(text, skeleton(w))), "")
 
 
-def says(text: str, word: str) -> bool:
-    """Whether neighbouring words of a text make up ``word``."""
+def says(text: str, word: str, *pieces: str) -> bool:
+    """Whether neighbouring words of a text make up ``word``, which is set apart between its ``pieces`` alone."""
     parts = [skeleton(part) for part in letters._WORD.findall(text)]
     places = range(len(parts))
-    return any("".join(parts[a:b]) == word for a in places for b in range(a + 1, min(a + len(word), len(parts)) + 1))
+    made = (parts[a:b] for a in places for b in range(a + 1, min(a + len(word), len(parts)) + 1))
+    return any("".join(some) == word and (not pieces or some in ([word], [*pieces])) for some in made)
 
 
 PIECES = (
