@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import isnan
 from typing import NamedTuple, TypeVar
 
-from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
+from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, ProbeInfo, is_near
 from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
 from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, ProbeModel
 from codec_superb.web.text import count, kbps, shortened
@@ -112,8 +112,9 @@ def rates_in_words(rows: Iterable[ApplicationRow]) -> str:
 def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | None:
     """Choose the row whose value on the originals stands for all of a model, each beside its sender; None without one.
 
-    Of the number of clips that most senders have, the first row of each sender, the middle one by its value, of two the
-    lower: one account may have clips that others lack, or a value of its own within their intervals.
+    Of the number of clips that most senders have, the first row of each sender, the middle one by its value, where more
+    than half are near it: one account may have clips that others lack, or a value of its own, and of two that differ
+    nobody knows which is true.
     """
     valued = [(row, sender or row.codec) for row, sender in rows if row.numbers.reference.value is not None]
     if not valued:
@@ -125,7 +126,10 @@ def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | 
         if row.numbers.n == most:
             votes.setdefault(sender, row)
     ordered = sorted(votes.values(), key=lambda row: row.numbers.reference.value or 0.0)
-    return ordered[(len(ordered) - 1) // 2]
+    middle = ordered[(len(ordered) - 1) // 2]
+    usual = middle.numbers.reference.model_dump()
+    near = sum(is_near(row.numbers.reference.value or 0.0, usual, NEAR_SHARE) for row in ordered)
+    return middle if 2 * near > len(ordered) else None
 
 
 def settings_text(model: ProbeModel) -> str:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, is_near
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame
-from codec_superb.server.moderation.measurements import CEILING, agreed, is_near, middle, weight_of
+from codec_superb.server.moderation.measurements import agreed, middle, weight_of
 from codec_superb.server.moderation.token_doubts import is_of_tokens
 from codec_superb.server.people.access import ANONYMOUS
 from codec_superb.web.rows import ApplicationRow, BoardRow
@@ -97,7 +97,7 @@ def _differs(own: ApplicationAggregate, usual: ApplicationAggregate) -> bool:
     if own.reference.value is None:
         return False
     # a clip more or less, on which the model failed, moves the value
-    slack = CEILING if own.failed or usual.failed else 0.0
+    slack = NEAR_SHARE if own.failed or usual.failed else 0.0
     return not is_near(own.reference.value, usual.reference.model_dump(), slack)
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
+from codec_superb.applications.results import NEAR_SHARE, is_near
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import COUNTED, Result, Submission
@@ -34,8 +35,6 @@ AGREEING = 2
 since ``verify`` may miss one clip of hundreds. A confirmed result has the weight of as many accounts."""
 ENOUGH = 3
 """Accounts that must agree before another one is thought wrong, where fewer results than two were run again."""
-CEILING = 0.05
-"""Share of a value on the originals by which it may differ where it has no interval."""
 Figure = Mapping[str, Any]
 Said = TypeVar("Said", bound=Hashable)
 Found = TypeVar("Found")
@@ -267,7 +266,7 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
 
 def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
     """Whether a value on the originals is another's: a clip more or less, on which a model failed, moves it."""
-    return is_near(ceiling, other["reference"], CEILING if own["failed"] or other["failed"] else 0.0)
+    return is_near(ceiling, other["reference"], NEAR_SHARE if own["failed"] or other["failed"] else 0.0)
 
 
 def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:
@@ -306,17 +305,6 @@ def _whose(agreeing: Sequence[_Vote]) -> str:
 
 def _asked(figure: Figure) -> int:
     return int(figure["n"] + figure["left_out"] + figure["failed"])
-
-
-def is_near(value: float, other: Mapping[str, float | None], slack: float = 0.0) -> bool:
-    """Whether a value on the originals is another one up to what another machine changes, and a share beyond that."""
-    middle, low, high = (other[name] for name in ("value", "low", "high"))
-    if middle is None:
-        return False
-    more = slack * abs(middle)
-    if low is None or high is None:
-        return abs(value - middle) <= CEILING * abs(middle) + more
-    return low - more <= value <= high + more
 
 
 def weight_of(*, confirmed: bool) -> int:

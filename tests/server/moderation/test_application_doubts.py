@@ -29,7 +29,11 @@ class TestApplications:
                 "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
             ),
             ({}, ""),
-            ({"ceiling": 4.4}, ""),
+            ({"ceiling": 4.25}, ""),
+            (
+                {"value": 2.0, "ceiling": 3.6},
+                "asr_wer_pct: 3.6 on the originals, 4.0 with the same model in results of others",
+            ),
             ({"value": 7.0, "ceiling": 9.0, "left_out": 6, "sha256": "cd" * 32}, ""),
         ],
     )
@@ -51,8 +55,8 @@ class TestApplications:
             ),
             ({}, ""),
             ({"words": 380, "failed": 1}, ""),
-            ({"ceiling": 4.6, "failed": 2}, ""),
-            ({"ceiling": 3.4, "failed": 2}, ""),
+            ({"ceiling": 4.45, "failed": 2}, ""),
+            ({"ceiling": 3.55, "failed": 2}, ""),
             (
                 {"value": 7.0, "ceiling": 9.0, "failed": 2},
                 "asr_wer_pct: 9.0 on the originals, 4.0 with the same model in results of others",
@@ -201,6 +205,16 @@ class TestApplications:
         assert warned(database, "x2_x", owner="carl", applications=[honest]) == []
         publish(database, "x2_x", 12.0, 0.796, owner="carl", applications=[honest])
         assert [each["holds"] for each in warned(database, "x3_x", owner="eve", applications=[forged])] == [True]
+
+    def test_the_same_clips_need_no_interval(self, database: Database) -> None:
+        """No error where all others have nine in 230 words: within what other clips would have, and not of these."""
+        for number, owner in enumerate(("ann", "bob", "carl")):
+            honest = [Probed("asr_wer_pct", 8.0, 3.91, width=8.7)]
+            publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
+        for told, holds in ((0.0, [True]), (1.3, [True]), (2.61, []), (5.2, [])):
+            probed = Probed("asr_wer_pct", told + 3.0, told, width=min(told, 8.7))
+            found = warned(database, f"mine{100 * told:.0f}", owner="mallory", applications=[probed])
+            assert [w["holds"] for w in found if "on the originals" in w["text"]] == holds, told
 
     def test_models_asked_elsewhere_are_told_apart_by_name(self, database: Database) -> None:
         """No file of theirs has a hash."""
