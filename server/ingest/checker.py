@@ -21,7 +21,15 @@ from cachetools import TTLCache
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
 from codec_superb.server.http.turns import FairTurns
-from codec_superb.server.ingest.fork_server import MOST_PARTS, NO_ROOM, OUR_FAULT, OUT_OF_MEMORY, seconds_for
+from codec_superb.server.ingest.fork_server import (
+    MOST_PARTS,
+    NO_ROOM,
+    OUR_FAULT,
+    OUT_OF_MEMORY,
+    QUICK,
+    WHOLE,
+    seconds_for,
+)
 from codec_superb.server.ingest.outcome import (
     BLOCK_LIMIT,
     DOCUMENT_LIMIT,
@@ -43,9 +51,12 @@ MAX_WAITING_UPLOADS = 32
 SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that the checks in front of it may take."""
 LONG_CHECKS = 1
-"""Checks in parts of a process at the same time, beside its ``check_workers`` of single files: one may take minutes."""
+"""Checks in parts, or of large files, of a process at once, beside its ``check_workers``: one may take minutes."""
 LONG_OF_ONE = 2
 """Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
+QUICK_SECONDS = 15.0
+"""Of a first look at a file, behind which others wait. What takes longer is checked beside submissions in parts: one of
+200,000 rows and as many trials took 105 s, of processor time and memory, before it was refused."""
 REFUSALS, REFUSED_FOR = 100, 600.0
 """Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
@@ -53,6 +64,10 @@ START_TIMEOUT_S = 60.0
 _MARGIN = 5.0
 """Seconds beyond a child's time after which the whole fork server counts as hanging."""
 _SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class TakesLong(Exception):
+    """A first look at a file took :data:`QUICK_SECONDS`: others must not wait for its check."""
 
 
 def busy(workers: str) -> Unavailable:
@@ -95,7 +110,7 @@ class Checker:
         return None if self._fork_server is None else self._fork_server.pid
 
     def slot(self, who: str, *, long: bool = False) -> AbstractAsyncContextManager[None]:
-        """Wait for a free worker without holding a thread; ``long`` for a check in parts.
+        """Wait for a free worker without holding a thread; ``long`` for a check in parts, or one that takes long.
 
         Raises Unavailable when too many wait, or too long.
         """
@@ -121,9 +136,11 @@ class Checker:
 
     def check(
         self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True,
-        parts: Sequence[BinaryIO] = (),
+        parts: Sequence[BinaryIO] = (), quick: bool = False,
     ) -> Checked:  # fmt: skip
         """Check a file in a child process and return the outcome; blocks until the child has ended.
+
+        Raises TakesLong for one that takes more than a ``quick`` look.
 
         ``states`` maps each dataset that the service knows to manifest hash and packed clips; ``public`` as in
         ``check_admission``; ``parts`` hold the rows that the file says are elsewhere: without them the outcome names
@@ -134,7 +151,11 @@ class Checker:
         with ExitStack() as failing, tempfile.TemporaryFile(dir=folder) as task:
             result = failing.enter_context(tempfile.TemporaryFile(dir=folder))
             write_task(task, self._settings.upload_limit, states, public=public)
-            self._raise_for_exit_status(self._run(upload, task, result, parts), len(parts))
+            quick &= self._settings.check_seconds > QUICK_SECONDS
+            status = self._run(upload, task, result, parts, QUICK if quick else WHOLE)
+            if quick and _is_late(status):
+                raise TakesLong
+            self._raise_for_exit_status(status, len(parts))
             try:
                 checked = read_outcome(result, len(parts))
             except InvalidOutcome as error:
@@ -143,7 +164,9 @@ class Checker:
             failing.pop_all()  # its blocks are read while they are stored
         return checked
 
-    def _run(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> int | None:
+    def _run(
+        self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO], asked: bytes
+    ) -> int | None:
         """Run the check in a child; return its exit status as ``os.wait`` gives it, None when it is unknown."""
         for _ in range(2):
             with self._lock:
@@ -154,7 +177,7 @@ class Checker:
                     self._fork_server = _ForkServerProcess(self._settings)
                 server = self._fork_server
             try:
-                return server.ask(upload, task, result, parts)
+                return server.ask(upload, task, result, parts, asked)
             except _ForkServerGone:
                 server.end()  # the program may be ending
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
@@ -164,10 +187,10 @@ class Checker:
         """Raise Refused for a child that did not end by itself."""
         if status == 0:
             return
-        code = None if status is None else os.waitstatus_to_exitcode(status)
-        if code is None or code in {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}:
+        if status is None or _is_late(status):
             seconds = seconds_for(self._settings.check_seconds, parts)
             raise self._limit_refusal(f"more than {seconds:g} s of checking", parts)
+        code = os.waitstatus_to_exitcode(status)
         if code == OUR_FAULT:
             _LOG.error("a check could not be confined, or could not import what it needs", confined_by=str(offered()))
             raise Unavailable("submissions cannot be checked right now; the reason is in the log of the service")
@@ -203,6 +226,11 @@ class Checker:
             self._stop_fork_server()
 
 
+def _is_late(status: int | None) -> bool:
+    ends = {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}
+    return status is None or os.waitstatus_to_exitcode(status) in ends
+
+
 def _raise_for_problems(outcome: CheckOutcome) -> None:
     """Raise Refused with the problems of a file."""
     if outcome.problems:
@@ -236,6 +264,7 @@ class _ForkServerProcess:
             "memory": settings.check_memory,
             "written": DOCUMENT_LIMIT + BLOCK_LIMIT,
             "most_written": DOCUMENT_LIMIT + MOST_BLOCKS,
+            "look": QUICK_SECONDS,
         }
         program = Path(__file__).with_name("fork_server.py")
         argument = json.dumps({"path": sys.path, "limits": limits})
@@ -265,7 +294,9 @@ class _ForkServerProcess:
         """Whether the program runs."""
         return self._process.poll() is None
 
-    def ask(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = ()) -> int | None:
+    def ask(
+        self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = (), asked: bytes = WHOLE
+    ) -> int | None:
         """Have one file checked; the child's exit status, None when it did not end in time. Raises _Gone."""
         mine, its = socket.socketpair()
         with mine, its:
@@ -273,7 +304,7 @@ class _ForkServerProcess:
                 with self._lock:
                     self._wait_until_ready()
                     files = [*(file.fileno() for file in (upload, task, result, *parts)), its.fileno()]
-                    socket.send_fds(self._control, [b"c"], files)
+                    socket.send_fds(self._control, [asked], files)
                 its.close()
                 mine.settimeout(seconds_for(self._seconds, len(parts)) + _MARGIN)
                 status = mine.recv(4, socket.MSG_WAITALL)

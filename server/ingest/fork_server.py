@@ -20,7 +20,7 @@ import signal
 import socket
 import sys
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 OUT_OF_MEMORY = 77
@@ -35,6 +35,8 @@ MOST_PARTS = 50
 """Parts of a submission; SCM_MAX_FD, of a message, is 253."""
 PART_SHARE = 0.1
 """Of the time for a file that each part may take: one of 200,000 rows takes some seconds."""
+QUICK, WHOLE = b"q", b"c"
+"""What the service asks for."""
 NICENESS = 10
 """Niceness of a check, so that pages are served first."""
 
@@ -51,11 +53,17 @@ class Limits:
     """Bytes of any file."""
     most_written: int
     """The same of a submission in parts, each of which may have ``written``."""
+    look: float
+    """Seconds of a first look, behind which others wait."""
 
     def with_parts(self, parts: int) -> Limits:
         """Return those of a submission in so many parts; 0 for one file."""
         written = min(self.written * max(1, parts), max(self.written, self.most_written))
-        return Limits(seconds_for(self.seconds, parts), self.memory, written, self.most_written)
+        return replace(self, seconds=seconds_for(self.seconds, parts), written=written)
+
+    def of_a_look(self) -> Limits:
+        """Return those of a first look."""
+        return replace(self, seconds=min(self.seconds, self.look))
 
     def apply(self) -> None:
         """Set them as resource limits of this process (setrlimit), which the kernel enforces."""
@@ -135,7 +143,7 @@ class _ForkServer:
             return False
         pid = os.fork()
         if pid == 0:
-            self._be_child(files)
+            self._be_child(files, quick=said == QUICK)
         for file in files[:-1]:
             os.close(file)
         self._children[pid] = socket.socket(fileno=files[-1])
@@ -152,7 +160,7 @@ class _ForkServer:
                 except OSError:
                     continue  # the requesting side has closed its end
 
-    def _be_child(self, files: list[int]) -> NoReturn:
+    def _be_child(self, files: list[int], *, quick: bool) -> NoReturn:
         """Check one file and end; never returns into the loop."""
         code = 1
         try:
@@ -162,7 +170,9 @@ class _ForkServer:
             for link in self._children.values():
                 link.close()
             os.close(files[-1])
-            self._limits.with_parts(len(files) - FILES).apply()
+            limits = self._limits.with_parts(len(files) - FILES)
+            (limits.of_a_look() if quick else limits).apply()
+            sys.unraisablehook = lambda _: None  # a writer that is dropped without memory says so on the log's stderr
             from codec_superb.server.ingest.examine import run
             from codec_superb.server.ingest.sandbox import confine
 

@@ -130,12 +130,16 @@ def check(
 
 
 def look(
-    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *, public: bool = True
-) -> Checked:
-    """Check a file as :func:`check` does; of one that describes parts the outcome names them and has no verdict."""
+    database: Database, settings: Settings, checker: Checker, upload: Received, caller: Identity, *,
+    public: bool = True, quick: bool = False,
+) -> Checked:  # fmt: skip
+    """Check a file as :func:`check` does; of one that describes parts the outcome names them and has no verdict.
+
+    Raises TakesLong for one that takes more than a ``quick`` look.
+    """
     states, key = _states(database, upload, public=public)
     with checker.remembering(key):
-        checked = checker.check(upload.file, states, public=public)
+        checked = checker.check(upload.file, states, public=public, quick=quick)
     if named := checked.outcome.parts:
         with checked:  # nothing more is read of it
             expect_here(database, settings, named, caller)  # who has to send some first need not wait for the check

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -18,7 +19,7 @@ from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
 from codec_superb.server.ingest import queue
-from codec_superb.server.ingest.checker import LONG_CHECKS, LONG_OF_ONE, Checker, busy
+from codec_superb.server.ingest.checker import LONG_CHECKS, LONG_OF_ONE, Checker, TakesLong, busy
 from codec_superb.server.ingest.parts import check, look
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
@@ -146,17 +147,23 @@ class Pool:
         with self._database.transaction() as session:
             caller = _caller(session, job)
         with _opened(self._settings, job) as file:
-            with self._measured():
-                examine = check if job.parts else look
-                checked = examine(self._database, self._settings, self._checker, file, caller)
+            examine = check if job.parts else partial(look, quick=True)
+            try:
+                with self._measured():
+                    checked = examine(self._database, self._settings, self._checker, file, caller)
+            except TakesLong:
+                return self._leave_to_long(job, 1)
             if named := len(checked.outcome.parts):
-                if not self._within(lambda session: queue.leave_to_long(session, job, named), always=True):
-                    raise busy(f"{LONG_OF_ONE} files in parts of one account")
-                return False
+                return self._leave_to_long(job, named)
             with checked:
                 store(self._database, self._settings, file, checked, caller, also=end)
         vault_of(self._settings).forget(self._settings.incoming / job.id)
         return True
+
+    def _leave_to_long(self, job: CheckJob, parts: int) -> bool:
+        if not self._within(lambda session: queue.leave_to_long(session, job, parts), always=True):
+            raise busy(f"{LONG_OF_ONE} large files, or files in parts, of one account")
+        return False
 
     def _end_or_put_back(self, job: CheckJob, error: SQLAlchemyError, began: float) -> None:
         if is_full(error):  # a small change often still finds room: the sender need not wait

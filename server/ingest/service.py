@@ -18,7 +18,7 @@ from codec_superb.server.database.models import Codec, Submission, now
 from codec_superb.server.database.session import Database, record_change
 from codec_superb.server.errors import ServerError, Unavailable
 from codec_superb.server.ingest import parts, queue, repository
-from codec_superb.server.ingest.checker import Checker, busy
+from codec_superb.server.ingest.checker import Checker, TakesLong, busy
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receipts import receipt
 from codec_superb.server.ingest.receive import Received, Upload
@@ -91,7 +91,11 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
         return known, False
     if settings.shared:
         return await _queued(request, upload, caller)
-    checked = await _in_turn(request, caller, partial(parts.look, database, settings, checker, upload, caller))
+    look = partial(parts.look, database, settings, checker, upload, caller)
+    try:
+        checked = await _in_turn(request, caller, partial(look, quick=True))
+    except TakesLong:
+        checked = await _in_turn(request, caller, look, long=True)
     if named := checked.outcome.parts:
         whole = partial(parts.check_whole, database, settings, checker, upload, caller, named)
         checked = await _in_turn(request, caller, whole, long=True)

@@ -7,6 +7,7 @@ import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -23,6 +24,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import TooManyRequests, Unavailable
 from codec_superb.server.ingest import checker, receive
 from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.outcome import Checked
 from codec_superb.server.ingest.places import EACH, IN_ALL, OF_SITE, WITHOUT_TOKEN, Places
 from codec_superb.server.people import rate_counters
 from codec_superb.server.settings import Settings
@@ -209,3 +211,19 @@ def test_long_checks_count_as_several_uploads(settings: Settings, monkeypatch: p
         assert service.send(drawn("mine_6k")).status_code == 201
         assert service.send(drawn("mine_9k", seed=2)).status_code == 429
         assert service.send(drawn("hers_9k", seed=2), account="bob").status_code == 201
+
+
+def test_a_check_that_takes_long_leaves_its_place(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One large file of an account kept the file of another waiting for 105 s; now it is checked beside others."""
+    looks: list[bool] = []
+    check = Checker.check
+
+    def noted(made: Checker, *given: Any, quick: bool = False, **named: Any) -> Checked:
+        looks.append(quick)
+        return check(made, *given, quick=quick, **named)
+
+    monkeypatch.setattr(checker, "QUICK_SECONDS", 0.001)
+    monkeypatch.setattr(Checker, "check", noted)
+    with running(settings) as service:
+        assert service.send(drawn("mine_6k")).status_code == 201
+    assert looks == [True, False]

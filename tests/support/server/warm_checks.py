@@ -77,4 +77,4 @@ class WarmChecks:
 def circumstances(settings: Settings) -> tuple[Any, ...]:
     """Return what a fork server takes over when it starts."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    return settings.check_seconds, settings.check_memory, environment
+    return settings.check_seconds, settings.check_memory, checker.QUICK_SECONDS, environment
