@@ -19,6 +19,8 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     case,
+    exists,
+    or_,
 )
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
 
@@ -214,6 +216,12 @@ COUNTED = NAMED & (Submission.condition == "")
 """Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
 EVER_NAMED = Submission.public_since.is_not(None) & Submission.custom.is_(False)
 """Those on datasets of the benchmark, and such as were among them and are held or withdrawn since."""
+_BY_ITSELF = exists().where(Account.id == Submission.account_id, Account.name == Submission.decided_by)
+STOOD = Submission.public_since.is_not(None) & or_(
+    Submission.status.in_(PUBLIC),
+    (Submission.status == "withdrawn") & _BY_ITSELF,
+)
+"""Those that are public, or were until their own account took them back: no moderator found anything against them."""
 SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 """Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
 

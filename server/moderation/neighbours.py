@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, overall_metrics
-from codec_superb.server.database.models import COUNTED, EVER_NAMED, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, EVER_NAMED, PUBLIC, STOOD, Codec, Result, Submission
 from codec_superb.server.moderation.damage import is_beside_undamaged
 from codec_superb.server.moderation.score_deviation import BAND
 from codec_superb.server.moderation.score_envelope import CROWD, ComparedResult
@@ -103,6 +104,8 @@ class Twin(NamedTuple):
     codec: str
     kbps: float | None
     """Measured; None where it was not."""
+    later: bool
+    """Whether it came after the same values of this account or codec, and so is no original."""
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[Twin]]:
@@ -110,7 +113,8 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
 
     All that ever were public under the same condition are looked at: who withdraws rows has not given them away, and
     may bring them back.
-    No two codecs have one mean over clips of several metrics, unless they return the same sound.
+    No two codecs have one mean over clips of several metrics, unless they return the same sound. What the account, or
+    the same codec in other hands, had before is no copy: such a twin is marked as later.
     """
     own = {(row.category, row.dataset): row for row in submission.results if row.dataset and row.score is not None}
     if submission.custom or not own:
@@ -122,23 +126,47 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         )
         for row in own.values() if row.score is not None
     ]  # fmt: skip
-    statement = (
-        select(Result.category, Result.dataset, Result.metrics, Codec.name, Result.kbps)
+    values = (
+        select(Result.category, Result.dataset, Result.metrics, Submission.received, Codec.name, Result.kbps)
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(EVER_NAMED, Submission.condition == submission.condition, Submission.codec_id != submission.codec_id)
-        # in SQL nothing is equal or unequal to NULL, which stands for an upload without an account
-        .where(Submission.account_id.is_distinct_from(submission.account_id))
-        .where(or_(*near))
-        .order_by(Codec.name)
+        .where(EVER_NAMED, Submission.condition == submission.condition, or_(*near))
         .limit(_MOST_READ)
     )
+    others = values.where(
+        Submission.codec_id != submission.codec_id,
+        # in SQL nothing is equal or unequal to NULL, which stands for an upload without an account
+        Submission.account_id.is_distinct_from(submission.account_id),
+    )
+    before: _Had | None = None
     found: dict[tuple[str, str], list[Twin]] = defaultdict(list)
-    for category, dataset, metrics, codec, kbps in session.execute(statement):
+    for category, dataset, metrics, received, codec, kbps in session.execute(others.order_by(Codec.name)).all():
         means = _means(category, own[category, dataset].metrics)
-        equal = len(means.items() & _means(category, metrics).items())
-        if equal >= FEWEST_EQUAL and 2 * equal >= len(means):
-            found[category, dataset].append(Twin(codec, kbps))
+        equal = means.items() & _means(category, metrics).items()
+        if len(equal) >= FEWEST_EQUAL and 2 * len(equal) >= len(means):
+            before = _had(session, submission, values) if before is None else before
+            # all of them at once: half of one's own and half of another's is a copy of the other half
+            later = any(at < received and equal <= had.items() for at, had in before[category, dataset])
+            found[category, dataset].append(Twin(codec, kbps, later))
+    return found
+
+
+_Had = Mapping[tuple[str, str], Sequence[tuple[datetime, Mapping[str, float]]]]
+"""When means were received, by category and dataset."""
+
+
+def _had(session: Session, submission: Submission, values: Select[Any]) -> _Had:
+    """Return when the account had which values itself, or the codec before it was given to the account.
+
+    What a moderator holds or took back shows nothing, nor does what another account took back under the name.
+    """
+    public = Submission.status.in_(PUBLIC) & (Submission.codec_id == submission.codec_id)
+    own = STOOD & (Submission.account_id == submission.account_id)
+    # that of an anonymous upload is nobody's
+    values = values.where(public if submission.account_id is None else or_(public, own))
+    found: dict[tuple[str, str], list[tuple[datetime, Mapping[str, float]]]] = defaultdict(list)
+    for category, dataset, metrics, received, *_ in session.execute(values.order_by(Submission.received)):
+        found[category, dataset].append((received, _means(category, metrics)))
     return found
 
 

@@ -110,11 +110,13 @@ def all_warnings_for(session: Session, submission_id: str) -> list[PlausibilityW
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         if (same := twins.get((row.category, row.dataset))) and not _is_exact(row) and not _is_lossless(card, row):
-            names = ", ".join(list(dict.fromkeys(twin.codec for twin in same))[:MOST_TWINS])
+            earlier = [twin for twin in same if not twin.later]
+            names = ", ".join(list(dict.fromkeys(twin.codec for twin in earlier or same))[:MOST_TWINS])
             text = f"has values of {names} to the last digit: rows that were copied, or the same codec"
+            text += "" if earlier else "; here they were first"
             # a codec of the catalogue has no other values, whoever sent them before under a name that is not theirs
-            own = card.name in catalogue.cards() and not any(map(_may_be_its, same))
-            warnings.append(_warning("copied", where, text, holds=not own))
+            own = card.name in catalogue.cards() and not any(map(_may_be_its, earlier))
+            warnings.append(_warning("copied", where, text, holds=bool(earlier) and not own))
         near = found.get((row.category, row.dataset), ())
         for rule, weight in _RULES:
             warnings += [_warning(kind, where, text, holds=weight) for kind, text in rule(card, row, near)]

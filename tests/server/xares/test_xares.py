@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
 from pydantic import ValidationError
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 from support.server.xares import LANGUAGE, READER, WHISPER, make_record, make_records, make_xares_codecs, reading
@@ -306,3 +307,40 @@ def test_figures_of_anothers_codec_wait(database: Database, backend: str) -> Non
             for each in (own, named, other, badge, reader, plain)
         }
     assert kinds == {own: [], named: ["encoder"], other: [], badge: ["encoder"], reader: ["encoder"] * 2, plain: []}
+
+
+def test_a_codec_called_like_a_known_encoder_has_nobody_wait(database: Database) -> None:
+    """Figures of an encoder were public before a codec had its name or title: with it nobody waits, whoever sends.
+
+    A spelling that came later waits, and where results of the encoder were held or rejected it was not known.
+    """
+    figure, datasets = "xares_knn_language_accuracy_pct", {"phone_prompts": ("speech",)}
+
+    def held(session: Session, codec: str, owner: str, backend: str) -> bool:
+        heard = [Probed(figure, 3.0, 2.0, "phone_prompts", backend)]
+        made = make_submission(session, codec, datasets=datasets, owner=owner, applications=heard, status="pending")
+        return any(of["holds"] and of["kind"] == "encoder" for of in warnings_for(session, made))
+
+    known = ("mel-voice", "stimme-é", "code-embeddings:nova")
+    with database.transaction(write=True) as session:
+        heard = [Probed(figure, 3.0, 2.0, "phone_prompts", each) for each in known]
+        first = [make_submission(session, f"rook_{number}", datasets=datasets, owner="ann", applications=[of])
+                 for number, of in enumerate(heard)]  # fmt: skip
+        # titled so from its second version on
+        for title in ("Plain", "mel-voice"):
+            make_submission(session, "crow_6k", datasets=datasets, owner="mallory", card={"title": title})
+        for name, title in (("wren_6k", "stimme-é"), ("nova", "Nova of Mallory")):
+            make_submission(session, name, datasets=datasets, owner="mallory", card={"title": title})
+        for name, title in (("crow_6k", "mel-voice"), ("wren_6k", "stimme-é"), ("nova", "Nova of Mallory")):
+            codec = session.query(Codec).filter_by(name=name).one()
+            codec.skeleton, codec.title_skeleton = skeleton(name), skeleton(title)
+        for backend in known:
+            assert not held(session, "rook_6k", "ann", backend), backend
+            assert not held(session, "lark_6k", "bob", backend), backend
+        assert held(session, "kite_6k", "bob", "mel-v\u043eice")
+        for status, decided_by, waits in (
+            ("held", "a moderator", True), ("withdrawn", "a moderator", True), ("withdrawn", "ann", False),
+        ):  # fmt: skip
+            found = session.get_one(Submission, first[0])
+            found.status, found.decided_by = status, decided_by
+            assert held(session, f"swan_{status}_{waits:d}", "bob", known[0]) == waits, (status, decided_by)
