@@ -18,6 +18,7 @@ _DIGITS = 8
 """Of a hash that tells two models from each other."""
 _MOST = 6
 """Differences that are told; a file may state any number of settings."""
+APART = "what it says of the originals or of their labels is not what others found with the same model"
 UNLIKE = "originals unlike others"
 """What is said of a figure that is apart."""
 FEW_FAILURES = 0.02
@@ -94,7 +95,8 @@ def at_rates_of(row: ApplicationRow, result: CodecResult) -> CodecResult:
     rate = None if isnan(row.kbps) else row.kbps
     tokens = result.summary.tokens_per_second if row.tokens_per_second is None else row.tokens_per_second
     summary = result.summary.model_copy(update={"kbps": rate, "tokens_per_second": tokens})
-    return replace(result, summary=summary, apart=row.apart, sender=row.sender or result.sender)
+    apart = APART if row.apart else result.apart
+    return replace(result, summary=summary, apart=apart, sender=row.sender or result.sender)
 
 
 def at_rates_behind(row: BoardRow, key: str) -> BoardRow:

@@ -69,8 +69,8 @@ class CodecResult:
     """Hash of the manifest of each dataset: there may be several under one name."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Metric key to version of the definition that its values follow."""
-    apart: bool = False
-    """Of a figure of an application that it shows, see :attr:`ApplicationRow.apart`."""
+    apart: str = ""
+    """Why the figure of an application that it shows is of no front; '' where that is not so."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""

@@ -21,14 +21,15 @@ from codec_superb.server.charts.rows import (
 )
 from codec_superb.server.leaderboard.originals import with_apart
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.web.application_rows import at_rates_behind, original_of
+from codec_superb.web.answered import OTHERWISE, answer_of, beside_front, front_answer, model_labels
+from codec_superb.web.application_rows import APART, at_rates_behind, original_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import placed
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
-from codec_superb.web.figures.rate import APART, front_notes, rate_notes, some_of
+from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.rows import ApplicationRow, BoardRow, figure_label
+from codec_superb.web.rows import BoardRow, figure_label
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
@@ -64,13 +65,13 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     source = application_source(snapshot, state, key)
     dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
     found = with_application(snapshot, source, key, dataset)
-    rows = [at_rates_behind(row, key) for row in with_apart(on_usual_states(found, key), key)]
+    rows = [at_rates_behind(row, key) for row in beside_front(with_apart(on_usual_states(found, key), key), key)]
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity, state.across)
     caption = (
         f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{_on(rows, key, dataset)}, against "
-        f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}"
+        f"{_AXIS[state.across]} on a logarithmic axis; up is better.{_said(rows, ceilings, quantity)}{_declared(rows)}"
         f"{_left_out(without, state.across)}{_elsewhere(found, rows)}{_apart(rows)} {source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
@@ -86,8 +87,10 @@ def _elsewhere(found: Sequence[BoardRow], drawn: Sequence[BoardRow]) -> str:
 
 
 def _apart(rows: Sequence[BoardRow]) -> str:
-    titles = sorted(row.result.title for row in rows if row.result.apart)
-    return f" Outside the front, since {APART}: {some_of(titles)}." if titles else ""
+    titles = sorted(row.result.title for row in rows if row.result.apart == APART)
+    others = sorted(row.result.title for row in rows if row.result.apart not in {"", APART})
+    said = f" Outside the front, since {OTHERWISE}: {some_of(others)}." if others else ""
+    return said + (f" Outside the front, since {APART}: {some_of(titles)}." if titles else "")
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
@@ -115,18 +118,14 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
 
 
 def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
-    """Find each model's value on the original sound, as most senders have it."""
-    groups: dict[tuple[str, str], list[tuple[ApplicationRow, str]]] = {}
-    for drawn in rows:
-        figure = drawn.applications[key]
-        groups.setdefault((figure.model.name, figure.numbers.dataset), []).append((figure, sender_of(drawn, key)))
-    found = {place: row for place, its in groups.items() if (row := original_of(its)) is not None}
-    several = len({dataset for _, dataset in found}) > 1
-    return [
-        Ceiling(row.model.backend + (f", {dataset}" if several and dataset else ""), row.numbers.reference.value)
-        for (_, dataset), row in sorted(found.items())
-        if row.numbers.reference.value is not None
-    ]
+    """Find the value on the original sound that most senders have by the model of the front; others say theirs."""
+    front = front_answer(rows, key)
+    its = [row for row in rows if answer_of(row, key) == front]
+    row = original_of((each.applications[key], sender_of(each, key)) for each in its)
+    if row is None or row.numbers.reference.value is None:
+        return []
+    labels = model_labels(each.applications[key].model for each in rows)
+    return [Ceiling(labels[row.model], row.numbers.reference.value)]
 
 
 def _on(rows: Sequence[BoardRow], key: str, dataset: str) -> str:
@@ -138,16 +137,17 @@ def _on(rows: Sequence[BoardRow], key: str, dataset: str) -> str:
     return f" on {names[0]}" if any(codecs) else ""
 
 
-def _said(ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
-    """Describe the dashed lines."""
-    if not ceilings:
-        return ""
-    if len(ceilings) == 1:
-        return f" The dashed line is the original sound: {quantity.write(ceilings[0].value)}."
-    values = ", ".join(f"{quantity.write(ceiling.value)} ({ceiling.label})" for ceiling in ceilings)
+def _said(rows: Sequence[BoardRow], ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
+    """Describe the dashed line, and of several models or datasets whose the front is."""
+    line = f" The dashed line is the original sound: {quantity.write(ceilings[0].value)}." if ceilings else ""
+    front = front_answer(rows, quantity.key)
+    if front is None or len({answer_of(row, quantity.key) for row in rows}) == 1:
+        return line
+    label = model_labels(row.applications[quantity.key].model for row in rows)[front.model]
+    on = f" on {some_of(front.datasets)}" if any(front.datasets) else ""
     return (
-        f" The dashed lines are the original sound, by each model on each dataset: {values}. Values of different "
-        "models or datasets are drawn together and compared nowhere: there is no Pareto front."
+        f"{line} Values of different models or datasets are drawn together and compared nowhere: front and original "
+        f"sound are those of {label}{on}."
     )
 
 

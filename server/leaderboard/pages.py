@@ -77,12 +77,15 @@ def _front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     valued = np.zeros(len(frame), np.bool_)
     valued[ordered(ranked, state)] = True
     valued &= ~np.isnan(values)
-    if key in APPLICATIONS and len(np.unique(alike[valued])) > 1:
-        return []  # values of different models or datasets are not comparable: no common front
     rates = frame.rates_behind("kbps", key)
     drawn = valued & (rates > 0) & ~frame.flags("lossless") & frame.flags("counted") & ~ranked.apart
     whole = drawn & (frame.numbers("complete") == 1)
-    if key in APPLICATIONS:
+    if key in APPLICATIONS:  # values of different models or datasets are not comparable: the front is of one alone
+        counted = valued & frame.flags("counted")
+        complete = counted & (frame.numbers("complete") == 1)
+        first = next((some for some in (complete, counted, valued) if some.any()), valued)
+        usual = alike == most_common(frame, first, key)[0]
+        drawn, whole = drawn & usual, whole & usual
         whole &= ~with_more_failures(frame, whole, key)
     drawn = whole if whole.any() else drawn
     measured = drawn & (frame.numbers("clips") > 0)  # published figures have no clips

@@ -21,6 +21,7 @@ from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
+from codec_superb.web.answered import Answered, most_answered
 from codec_superb.web.application_rows import Failures, fails_more
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
@@ -165,9 +166,14 @@ def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
 
-    One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it.
+    One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it. Of
+    an application :func:`most_answered` decides.
     """
     combinations = frame.combinations(key)
+    if key in APPLICATIONS:
+        told = _answered(frame, passed, key)
+        usual = most_answered(told) if told else -1
+        return usual, combinations.datasets[usual] if told else ()
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     once = np.unique(np.stack([combinations.numbers[passed], frame.senders(key)[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
@@ -179,6 +185,17 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
         return -1, ()
     chosen = min(present)
     return chosen[5], chosen[4]
+
+
+def _answered(frame: ResultFrame, passed: _Mask, key: str) -> list[Answered[int]]:
+    numbers, found = frame.combinations(key).numbers, []
+    for position in np.flatnonzero(passed).tolist():
+        entry = frame.entries[position]
+        if (row := entry.application(key, frame.category, frame.dataset)) is not None:
+            confirmed = entry.source == "verified" and row.run_again is True
+            sender = entry.sender_of(row)
+            found.append(Answered(int(numbers[position]), sender, confirmed, entry.received, entry.codec))
+    return found
 
 
 def reason_without_rank(ranked: Ranked, position: int) -> str:

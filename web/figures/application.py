@@ -86,5 +86,5 @@ def _name(ceiling: Ceiling, quantity: Quantity, place: int) -> dict[str, Any]:
     """Write the name over the line; names of neighbouring lines stand left, right and in the middle by turns."""
     x, anchor = _NAMES_AT[place % len(_NAMES_AT)]
     position = {"xref": "paper", "x": x, "xanchor": anchor, "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
-    text = f"{ceiling.name}: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
+    text = f"{ceiling.name}: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 40)})"
     return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

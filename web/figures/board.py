@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.results import NO_SCORE, Estimate
+from codec_superb.web.answered import beside_front, model_labels
 from codec_superb.web.application_rows import at_rates_of, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart, title_rate_axis
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import BoardRow, CodecResult, figure_label
+from codec_superb.web.rows import BoardRow, CodecResult, ProbeModel, figure_label
 from codec_superb.web.theme import family_styles
 
 MOST_FAMILIES = 16
@@ -28,18 +29,18 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity, across: str = "") 
 
     Beside others, codecs of a published table make lines of their own: their figures were measured under other
     conditions than the submissions of the same family. ``quantity`` may be an application's: where several models
-    answered, or on several datasets, the codecs of each model make lines of their own, without a common Pareto front.
+    answered, or on several datasets, the codecs of each model make lines of their own, and the front is of one alone.
     ``across`` is a key of :data:`~codec_superb.web.figures.across.AXES`.
     """
     mixed = len({_table(row) for row in rows}) > 1
     asked = [found for row in rows if (found := row.applications.get(quantity.key)) is not None]
     apart = len({(found.model, found.numbers.dataset) for found in asked}) > 1
-    results = [placed(_drawn(row, quantity, mixed=mixed, apart=apart), across) for row in rows]
+    labels = model_labels(found.model for found in asked) if apart else {}
+    rows = beside_front(rows, quantity.key) if asked else rows
+    results = [placed(_drawn(row, quantity, labels, mixed=mixed), across) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
     figure = rate_chart(results, quantity, styles, lines=lines, linked=True, across=TITLES[across])
-    if apart:
-        figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
     if not across and any(row.source == "published" for row in rows):  # their bitrates were not measured
         kinds = {"nominal" if row.source == "published" else row.result.rate_mark or "measured" for row in rows}
         title_rate_axis(figure["layout"], kinds)
@@ -63,13 +64,13 @@ def _table(row: BoardRow) -> str:
     return row.source_label if row.source == "published" else ""
 
 
-def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> CodecResult:
+def _drawn(row: BoardRow, quantity: Quantity, labels: Mapping[ProbeModel, str], *, mixed: bool) -> CodecResult:
     result = replace(row.result, family=chart_family(row)) if mixed else row.result
     if quantity.key not in APPLICATIONS:
         return result
     found = row.applications.get(quantity.key)
-    if apart and found is not None and row.source != "published":  # of a table the family names the source already
-        result = replace(result, family=f"{result.family} ({found.model.backend})")
+    if labels and found is not None and row.source != "published":  # of a table the family names the source already
+        result = replace(result, family=f"{result.family} ({labels[found.model]})")
     metrics = {quantity.key: application_value(row, quantity.key)}
     # whatever else was run on the codec; of a figure over several datasets those that take part
     parts = set() if found is None else parts_of(found.numbers, result.summary.datasets)

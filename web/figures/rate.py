@@ -18,7 +18,6 @@ from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, codec_address, count, interval, kbps, shortened
 from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 
-APART = "what it says of the originals or of their labels is not what others found with the same model"
 LABEL_LENGTH = 24
 """Letters of a name in the chart."""
 _MOST_TICK_LABELS = 8
@@ -303,7 +302,7 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
     elif estimate.failed:
         lines.append(f"without a value: {count(estimate.failed, 'clip')}")
     if row.apart:
-        lines.append(f"outside the front: {APART}")
+        lines.append(f"outside the front: {chart_text(row.apart, 200)}")
     return "<br>".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -266,3 +267,56 @@ def test_limits_of_bitrate_are_of_what_was_heard(app: FastAPI, database: Databas
             rows = client.get(f"/api/v1/leaderboard?category=audio&metric={EVENTS}&{limit}").json()["rows"]
             assert {row["codec"] for row in rows} == names
         assert "at 34.0 kbps" not in client.get(f"/?category=audio&metric={EVENTS}", headers=HTML).text
+
+
+@pytest.mark.parametrize("senders", [1, 2, 30])
+@pytest.mark.parametrize("backend", ["faster-whisper:tiny.en", "invented"])
+def test_a_model_of_ones_own_takes_no_front(app: FastAPI, database: Database, senders: int, backend: str) -> None:
+    """Beside one, two or thirty senders: front, words, ranks and line stay theirs; the other is open and says why."""
+
+    def fill(session: Session) -> None:
+        for number in range(senders):
+            told = Probed(WER, 20.0 - number / 10, 4.0)
+            first = datetime(2025, 1, 1, tzinfo=UTC)
+            make_submission(
+                session, f"honest_{number:02}", 8.0 + number, owner=f"ann{number}", applications=[told], received=first
+            )
+        for number in range(3):
+            told = Probed(WER, 1.0, 0.0, backend=backend, sha256="cd" * 32)
+            make_submission(session, f"forged_{number}", 1.0 + number, owner="mallory", applications=[told])
+
+    usual = near([8.0 + number for number in range(senders)])
+    with serving(app, database, fill) as client:
+        rows = client.get(f"/api/v1/leaderboard?metric={WER}").json()["rows"]
+        assert {row["codec"][:6] for row in rows if row["rank"]} == {"honest"}
+        for address in (f"/api/v1/leaderboard/chart?metric={WER}", f"/api/v1/charts/applications?application={WER}"):
+            assert front_of(client, address) == usual, address
+            assert f"outside the front: answered by {backend}" in client.get(address).text
+        words = in_words(client, f"metric={WER}")
+        assert ("Honest 00" in words, "Forged" in words) == (True, False)
+        assert "Answered by faster-whisper:tiny.en (abababababab)." in words
+        figure = client.get(f"/api/v1/charts/applications?application={WER}").json()
+        assert [shape["y0"] for shape in figure["layout"]["shapes"]] == [4.0]
+        told = "faster-whisper:tiny.en" + (" abababab" if backend != "invented" else "")
+        assert figure["layout"]["annotations"][-1]["text"].endswith(f"({told})")
+        page = client.get(f"/charts?chart=applications&application={WER}", headers=HTML).text
+        assert f"front and original sound are those of {told} on mini." in page
+        assert "or run on another dataset: Forged 0, Forged 1, Forged 2." in page
+
+
+def test_of_as_many_senders_what_was_run_again_is_ranked(app: FastAPI, database: Database) -> None:
+    """Whatever came first, and however many codecs the other model has."""
+
+    def fill(session: Session) -> None:
+        for number in range(3):
+            told = Probed(WER, 1.0, 0.0, sha256="cd" * 32)
+            first = datetime(2025, 1, 1, tzinfo=UTC)
+            make_submission(
+                session, f"forged_{number}", 1.0 + number, owner="mallory", applications=[told], received=first
+            )
+        make_submission(session, "honest", 8.0, owner="ann", status="verified", applications=[Probed(WER, 9.0, 4.0)])
+
+    with serving(app, database, fill) as client:
+        rows = client.get(f"/api/v1/leaderboard?metric={WER}").json()["rows"]
+        assert [row["codec"] for row in rows if row["rank"]] == ["honest"]
+        assert front_of(client, f"/api/v1/leaderboard/chart?metric={WER}") == near([8.0])

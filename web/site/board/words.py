@@ -46,7 +46,7 @@ def rank_words(view: BoardView) -> str:
 
 MODELS = (
     "Models differ by more than codecs do: only codecs for which one model answered, asked in one way, are ranked, and "
-    "where several answered the chart has no Pareto front."
+    "where several answered the Pareto front is of that one alone."
 )
 """Additional note on ranks by an application metric."""
 
