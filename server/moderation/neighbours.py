@@ -106,6 +106,8 @@ class Twin(NamedTuple):
     """Measured; None where it was not."""
     later: bool
     """Whether it came after the same values of this account or codec, and so is no original."""
+    confirmed: bool
+    """Run again, or accepted by a moderator."""
 
 
 def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[Twin]]:
@@ -127,7 +129,15 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         for row in own.values() if row.score is not None
     ]  # fmt: skip
     values = (
-        select(Result.category, Result.dataset, Result.metrics, Submission.received, Codec.name, Result.kbps)
+        select(
+            Result.category,
+            Result.dataset,
+            Result.metrics,
+            Submission.received,
+            Codec.name,
+            Result.kbps,
+            (Submission.status.in_(PUBLIC) & ((Submission.status == "verified") | Submission.decided_by.is_not(None))),
+        )
         .join(Submission, Result.submission_id == Submission.id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(EVER_NAMED, Submission.condition == submission.condition, or_(*near))
@@ -140,14 +150,16 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
     )
     before: _Had | None = None
     found: dict[tuple[str, str], list[Twin]] = defaultdict(list)
-    for category, dataset, metrics, received, codec, kbps in session.execute(others.order_by(Codec.name)).all():
+    for category, dataset, metrics, received, codec, kbps, confirmed in session.execute(
+        others.order_by(Codec.name)
+    ).all():
         means = _means(category, own[category, dataset].metrics)
         equal = means.items() & _means(category, metrics).items()
         if len(equal) >= FEWEST_EQUAL and 2 * len(equal) >= len(means):
             before = _had(session, submission, values) if before is None else before
             # all of them at once: half of one's own and half of another's is a copy of the other half
             later = any(at < received and equal <= had.items() for at, had in before[category, dataset])
-            found[category, dataset].append(Twin(codec, kbps, later))
+            found[category, dataset].append(Twin(codec, kbps, later, bool(confirmed)))
     return found
 
 

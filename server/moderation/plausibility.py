@@ -289,9 +289,12 @@ def _samples(row: Result) -> float | None:
 
 
 def _may_be_its(twin: Twin) -> bool:
-    """Whether values may be those of the codec of the catalogue under whose name they were sent: by its bitrate."""
+    """Whether values may be those of the codec of the catalogue under whose name they are: confirmed, at its bitrate.
+
+    By its word alone an account sends a codec's values under another name of its bitrate first, and all others waited.
+    """
     card = catalogue.cards().get(twin.codec)
-    return card is not None and (twin.kbps is None or not _is_far(card, twin.kbps))
+    return card is not None and twin.confirmed and (twin.kbps is None or not _is_far(card, twin.kbps))
 
 
 def _is_far(card: Card, kbps: float) -> bool:
