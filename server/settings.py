@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     check_memory: int = Field(default=2_000 * MEGABYTE, ge=100 * MEGABYTE)
     """Bytes of address space a worker process may use."""
     check_workers: int = Field(default=1, ge=0)
-    """Submissions checked at once, and one in parts; 0, on PostgreSQL, leaves them to `codec-superb check-worker`."""
+    """Submissions checked at once, and a large one or one in parts; 0 (PostgreSQL) leaves all to `check-worker`."""
     uploads_per_hour: int = Field(default=60, ge=1)
     """Uploads per token, and per address without one; ten seconds of checking count as one more."""
     logins_per_hour: int = Field(default=20, ge=1)

@@ -54,9 +54,9 @@ LONG_CHECKS = 1
 """Checks in parts, or of large files, of a process at once, beside its ``check_workers``: one may take minutes."""
 LONG_OF_ONE = 2
 """Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
-QUICK_SECONDS = 15.0
-"""Of a first look at a file, behind which others wait. What takes longer is checked beside submissions in parts: one of
-200,000 rows and as many trials took 105 s, of processor time and memory, before it was refused."""
+QUICK_SECONDS = 3.0
+"""Of processor time for a first look at a file, behind which others wait; one of ``mini`` has half a second. What takes
+longer is checked beside submissions in parts: one of 200,000 rows and as many trials took 105 s before its refusal."""
 REFUSALS, REFUSED_FOR = 100, 600.0
 """Refusals that are remembered, and seconds for which: what took too long may be quicker then."""
 START_TIMEOUT_S = 60.0
@@ -151,7 +151,7 @@ class Checker:
         with ExitStack() as failing, tempfile.TemporaryFile(dir=folder) as task:
             result = failing.enter_context(tempfile.TemporaryFile(dir=folder))
             write_task(task, self._settings.upload_limit, states, public=public)
-            quick &= self._settings.check_seconds > QUICK_SECONDS
+            quick &= self._settings.check_seconds > 4 * QUICK_SECONDS
             status = self._run(upload, task, result, parts, QUICK if quick else WHOLE)
             if quick and _is_late(status):
                 raise TakesLong
@@ -165,7 +165,7 @@ class Checker:
         return checked
 
     def _run(
-        self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO], asked: bytes
+        self, upload: BinaryIO, task: BinaryIO, result: BinaryIO, parts: Sequence[BinaryIO] = (), asked: bytes = WHOLE
     ) -> int | None:
         """Run the check in a child; return its exit status as ``os.wait`` gives it, None when it is unknown."""
         for _ in range(2):

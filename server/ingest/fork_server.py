@@ -54,7 +54,10 @@ class Limits:
     most_written: int
     """The same of a submission in parts, each of which may have ``written``."""
     look: float
-    """Seconds of a first look, behind which others wait."""
+    """Seconds of processor time of a first look, behind which others wait, and a fourth of its wall clock: what shares
+    the machine with others takes longer."""
+    processor: float | None = None
+    """Seconds of processor time where they are fewer than ``seconds``."""
 
     def with_parts(self, parts: int) -> Limits:
         """Return those of a submission in so many parts; 0 for one file."""
@@ -63,7 +66,7 @@ class Limits:
 
     def of_a_look(self) -> Limits:
         """Return those of a first look."""
-        return replace(self, seconds=min(self.seconds, self.look))
+        return replace(self, seconds=min(self.seconds, 4 * self.look), processor=self.look)
 
     def apply(self) -> None:
         """Set them as resource limits of this process (setrlimit), which the kernel enforces."""
@@ -73,7 +76,7 @@ class Limits:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
         # setrlimit(2): whole seconds of processor time, after which the kernel sends SIGXCPU, at the hard limit SIGKILL
-        whole = int(self.seconds) + 1
+        whole = int(self.seconds) + 1 if self.processor is None else max(1, int(self.processor))
         for kind, limit in (
             (resource.RLIMIT_CPU, whole),
             (resource.RLIMIT_AS, self.memory),
