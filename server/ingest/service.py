@@ -92,9 +92,10 @@ async def _ingest(request: Request, upload: Upload, caller: Identity) -> tuple[R
     if settings.shared:
         return await _queued(request, upload, caller)
     look = partial(parts.look, database, settings, checker, upload, caller)
-    try:
+    checked = None
+    with suppress(TakesLong):
         checked = await _in_turn(request, caller, partial(look, quick=True))
-    except TakesLong:
+    if checked is None:  # not where it was caught: a stop meanwhile would be logged with both as a fault
         checked = await _in_turn(request, caller, look, long=True)
     if named := checked.outcome.parts:
         whole = partial(parts.check_whole, database, settings, checker, upload, caller, named)

@@ -57,8 +57,8 @@ def _apart_among(told: Sequence[Told]) -> list[bool]:
     """Compare them with what more than half of all say, a verified result counting as two accounts.
 
     An account speaks by its first codec, and by what was run again where there is any. One account alone, and a half,
-    exclude nobody. Words are those of the clips that
-    did not fail, and which did may differ: they are compared where none did.
+    exclude nobody. Words are those of the clips that did not fail, and which did may differ: they are compared where
+    none did.
     """
     confirmed = {one.account for one in told if one.confirmed} - {ANONYMOUS}
     votes: dict[str, Told] = {}

@@ -116,12 +116,7 @@ def test_what_is_in_no_line_is_refused_before_an_expression_reads_it(
     monkeypatch: pytest.MonkeyPatch, data: bytes, character: bytes, size: int
 ) -> None:
     """h11's own takes quadratic time to find it; what it may read, it reads at once."""
-    seen = watched(monkeypatch)
-    connection = _Connection()
-    with pytest.raises(h11.RemoteProtocolError) as raised:
-        events(connection, data.replace(b"%b", character), size)
-    assert raised.value.error_status_hint == 400
-    assert not connection.too_large
+    seen = read_before_400(monkeypatch, data.replace(b"%b", character), size)
     assert all(character not in line.removesuffix(b"\r\n") for line in seen)
 
 
@@ -132,12 +127,18 @@ def test_a_long_line_before_a_chunk_is_refused(
     monkeypatch: pytest.MonkeyPatch, line: bytes, end: bytes, size: int
 ) -> None:
     """Whole or not, before the expression that takes quadratic time reads it."""
+    assert max(map(len, read_before_400(monkeypatch, BODY + line + end, size))) <= CHUNK_LINE
+
+
+def read_before_400(monkeypatch: pytest.MonkeyPatch, data: bytes, size: int) -> list[bytes]:
+    """Send data in pieces; return the lines that h11's expressions have read when it is refused."""
     seen = watched(monkeypatch)
     connection = _Connection()
     with pytest.raises(h11.RemoteProtocolError) as raised:
-        events(connection, BODY + line + end, size)
+        events(connection, data, size)
     assert raised.value.error_status_hint == 400
-    assert max(map(len, seen)) <= CHUNK_LINE
+    assert not connection.too_large
+    return seen
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
