@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
+from codec_superb.web.site.whose import ShownSource
 
 MEGABYTE = 1_000_000
-DefaultSource = Literal["runs", "verified"]
 PREFIX = "CODEC_SUPERB_SERVER_"
 
 
@@ -45,8 +45,8 @@ class Settings(BaseSettings):
     """Signs cookies and CSRF tokens; None for one that is generated once and kept in ``storage``."""
     base_url: str = "http://127.0.0.1:8000"
     """Address by which people reach the service, for links in files; ``https`` makes cookies secure."""
-    default_source: DefaultSource = "runs"
-    """What the board shows where nobody chose: ``runs``, all submissions, or ``verified``, once there is one."""
+    default_source: ShownSource = "verified"
+    """What pages show where nobody chose: ``verified``, wherever something was run again, or ``runs``, everything."""
     anonymous_uploads: bool = False
     """Accept uploads without a token into the moderation queue."""
     upload_limit: int = Field(default=100 * MEGABYTE, ge=1)
@@ -65,7 +65,7 @@ class Settings(BaseSettings):
     """Wrong tokens per address and beginning of the token, ten times as many per address; a valid one always passes."""
     computations_per_minute: int = Field(default=120, ge=1)
     """Requests per address that compute (comparison, clip tables, exports), cached answers not counted."""
-    verify_accepted: bool = False
+    verify_accepted: bool = True
     """Have `codec-superb verify-worker` run each submission again that became public without being verified."""
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
     """Addresses whose ``X-Forwarded-For`` is believed (the reverse proxy), e.g. ``127.0.0.1,172.16.0.0/12``."""

@@ -14,7 +14,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import Meters
-from codec_superb.server.settings import DefaultSource
+from codec_superb.web.site.whose import ShownSource
 
 _LOG = get_logger(__name__)
 _MANY = 100
@@ -26,12 +26,12 @@ POLL_SECONDS = 0.25
 class Board:
     """The current snapshot of one database. Requests read :attr:`current`, which never waits."""
 
-    def __init__(self, database: Database, meters: Meters | None = None, preferred: DefaultSource = "runs") -> None:
+    def __init__(self, database: Database, meters: Meters | None = None, preferred: ShownSource = "runs") -> None:
         self._database = database
         self._measured = meters.snapshot if meters is not None else nullcontext
         self._snapshot: Snapshot | None = None
         self._settled = 0
-        self._preferred: DefaultSource = preferred
+        self._preferred: ShownSource = preferred
         self._failing = False
         self._one_at_a_time = threading.Lock()
         self._stopped = threading.Event()

@@ -39,6 +39,8 @@ class Counted(NamedTuple):
 
     submission: str
     status: str
+    confirmed: str | None = None
+    """Where nobody ran it again: the newest older one of its account that was."""
 
 
 def revision_number(session: Session) -> int:
@@ -49,13 +51,19 @@ def revision_number(session: Session) -> int:
 def counted_submissions(session: Session) -> dict[str, Counted]:
     """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
-        select(Codec.name, Submission.id, Submission.status)
+        select(Codec.name, Submission.id, Submission.status, Submission.account_id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
-        # the last one of a codec stays in the dict
         .order_by(Submission.codec_id, *STANDING)
     )
-    return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
+    # the last one of a codec stays in the dict
+    found: dict[str, Counted] = {}
+    run_again: dict[tuple[str, int | None], str] = {}
+    for codec, identity, status, account in session.execute(statement):
+        if status == "verified":
+            run_again[codec, account] = identity
+        found[codec] = Counted(identity, status, None if status == "verified" else run_again.get((codec, account)))
+    return found
 
 
 def changed_since(session: Session, revision: int) -> set[str]:

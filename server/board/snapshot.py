@@ -24,11 +24,11 @@ from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries, published_entry
 from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
-from codec_superb.server.settings import DefaultSource
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CardFacts, ProbeModel
 from codec_superb.web.site.board.choices import SourceFilter
+from codec_superb.web.site.whose import ShownSource
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
@@ -276,20 +276,39 @@ class Snapshot:
     """Newest public submission of each codec, by name."""
     before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     """Frames of the previous snapshot; each is dropped once the new frame has been made from it."""
-    preferred: DefaultSource = "runs"
+    preferred: ShownSource = "runs"
     """What the maintainer wants to be shown where nobody chose a source."""
+    confirmed: tuple[BoardEntry, ...] = ()
+    """Of codecs whose newest one nobody ran again, the account's newest one that was: what the verified ones show."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
+    _defaults: dict[Category, SourceFilter] = field(default_factory=dict)
+    _narrowed: list[Snapshot] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
-    @property
-    def default_source(self) -> SourceFilter:
-        """The source that is shown where nobody chose one: as the maintainer wants, if there is anything of it."""
-        if self.preferred == "verified" and any(entry.source == "verified" for entry in self.runs):
-            return "verified"
-        return "runs" if self.runs else "table3"
+    def default_source(self, category: Category) -> SourceFilter:
+        """Return the source whose results of a category are shown where nobody chose one."""
+        found = self._defaults.get(category)
+        if found is None:
+            usual = self.usual_source(lambda entry: (category, "") in entry.figures)
+            found = self._defaults[category] = usual if self.runs else "table3"
+        return found
+
+    def usual_source(self, shows: Callable[[BoardEntry], bool] = lambda _: True) -> ShownSource:
+        """Return ``verified`` where the maintainer wants that and something that a page shows was run again."""
+        run_again = self.preferred == "verified" and any(map(shows, self.entries("verified")))
+        return "verified" if run_again else "runs"
+
+    def of(self, source: ShownSource) -> Snapshot:
+        """Return the same with the submissions of a source alone."""
+        if source == "runs":
+            return self
+        with self._lock:
+            if not self._narrowed:
+                self._narrowed.append(Snapshot(self.revision, tuple(self.entries(source)), preferred=self.preferred))
+        return self._narrowed[0]
 
     def entries(self, source: SourceFilter) -> Sequence[BoardEntry]:
         """Return the codecs of a source."""
@@ -298,7 +317,8 @@ class Snapshot:
         if source == "runs":
             return self.runs
         if source == "verified":
-            return [entry.verified_part or entry for entry in self.runs if entry.source == source]
+            found = [entry for entry in self.runs if entry.source == source]
+            return by_codec([entry.verified_part or entry for entry in (*found, *self.confirmed)])
         if source == "self-reported":
             return [entry for entry in self.runs if entry.source == source]
         return published_entries()[source]
@@ -331,7 +351,7 @@ class Snapshot:
         return found
 
 
-def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultSource = "runs") -> Snapshot:
+def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSource = "runs") -> Snapshot:
     """Read the current state; of submissions that ``before`` holds only those are read again that changed since.
 
     The revision is read first: should others write meanwhile, the state is newer than its number, and the next check
@@ -339,13 +359,17 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: DefaultS
     """
     revision = revision_number(session)
     counted = counted_submissions(session)
-    kept = _kept_entries(before, dict(counted.values()), changed_since(session, before.revision) if before else ())
-    missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
-    loaded = load_entries(session, missing)
-    found = Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {}, preferred)
+    statuses = {entry.submission: entry.status for entry in counted.values()}
+    statuses |= {entry.confirmed: "verified" for entry in counted.values() if entry.confirmed}
+    kept = _kept_entries(before, statuses, changed_since(session, before.revision) if before else ())
+    loaded = load_entries(session, [submission for submission in statuses if submission not in kept])
+    entries = by_codec([*kept.values(), *loaded])
+    runs = tuple(entry for entry in entries if entry.submission == counted[entry.codec].submission)
+    confirmed = tuple(entry for entry in entries if entry.submission == counted[entry.codec].confirmed)
+    found = Snapshot(revision, runs, before.frames() if before else {}, preferred, confirmed)
     if before is None:
         for category in CATEGORIES:
-            found.frame(category, "", found.default_source).warm_usual()
+            found.frame(category, "", found.default_source(category)).warm_usual()
     for (category, dataset, source), frame in (before.frames() if before else {}).items():
         # a frame over all datasets costs up to half a second with 2,000 codecs; those of single datasets, of which
         # there may be hundreds, are made when somebody asks
@@ -360,7 +384,7 @@ def _kept_entries(
     """Entries by submission that still count with the status they had, and of which nothing was written down since."""
     return {
         entry.submission: entry
-        for entry in (before.runs if before else ())
+        for entry in ((*before.runs, *before.confirmed) if before else ())
         if entry.submission is not None
         and statuses.get(entry.submission) == entry.source
         and entry.submission not in changed

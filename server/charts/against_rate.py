@@ -95,14 +95,19 @@ def _apart(rows: Sequence[BoardRow]) -> str:
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
     """Return the chosen source, or the leaderboard's default."""
-    return state.source or snapshot.default_source
+    return state.source or snapshot.default_source(state.category)
 
 
 def application_source(snapshot: Snapshot, state: ChartState, key: str) -> SourceFilter:
-    """Return the chosen source, or the first that has the application: submissions before published tables."""
+    """Return the chosen source, or the first that has the application: what the board shows before published tables."""
     if state.source:
         return state.source
-    have = (source for source, _ in source_choices(snapshot) if with_application(snapshot, source, key, state.dataset))
+    usual = snapshot.usual_source(lambda entry: key in entry.applications.get(state.dataset, {}))
+    have = (
+        source
+        for source in (usual, *(each for each, _ in source_choices(snapshot)))
+        if with_application(snapshot, source, key, state.dataset)
+    )
     return next(have, "table3")
 
 

@@ -19,7 +19,7 @@ from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state
+from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state, of_clips
 from codec_superb.server.charts.rows import datasets_with, source_text
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.leaderboard.select import quantity_of
@@ -62,6 +62,7 @@ def _left_out(partial: int) -> str:
 
 def clips(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:
     """Correlate metrics over the clips of one dataset, those of several codecs pooled."""
+    source, snapshot = of_clips(snapshot, state)
     dataset = default_dataset(snapshot, state.category, state.dataset)
     nothing = _Sample([], np.zeros((0, 0)), (), 0, 0)
     sample = _sample(snapshot, session, dataset, state.category) if dataset else nothing
@@ -72,10 +73,10 @@ def clips(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart
         f"{_NAMES[state.method]} between metrics on single clips of {dataset or 'no dataset'}, {state.category}: "
         f"{drawn} clips through each of {count(len(sample.each), 'codec')}, pooled. At most {CLIPS} clips and {CODECS} "
         f"codecs are drawn, by a hash with seed {SEED}; senders take turns, and partial results are drawn where there "
-        f"are no complete ones. {_DIRECTIONS} {source_text('runs')}"
+        f"are no complete ones. {_DIRECTIONS} {source_text(source)}"
     )
     found = correlations(sample.values, state.method)
-    return _drawn(replace(state, dataset=dataset), sample.keys, found, caption, "clips")
+    return _drawn(replace(state, source=source, dataset=dataset), sample.keys, found, caption, "clips")
 
 
 _DIRECTIONS = "Of the distances (STFT, Mel) less is better: they are expected to correlate negatively with the others."

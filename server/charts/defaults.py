@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.web.application_rows import most_sent
+from codec_superb.web.site.charts.choices import ChartState
+from codec_superb.web.site.whose import ShownSource
+
+
+def of_clips(snapshot: Snapshot, state: ChartState) -> tuple[ShownSource, Snapshot]:
+    """Return the chosen source, or the leaderboard's default, and its submissions: published figures have no clips."""
+    usual = snapshot.usual_source(lambda entry: (state.category, "") in entry.figures)
+    known: dict[str, ShownSource] = {source: source for source in get_args(ShownSource)}
+    source = known[checked_choice("source", state.source or usual, list(known))]
+    return source, snapshot.of(source)
 
 
 def default_dataset(snapshot: Snapshot, category: Category, wanted: str) -> str:

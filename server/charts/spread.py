@@ -16,7 +16,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state
+from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state, of_clips
 from codec_superb.server.charts.rows import source_text
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.errors import BadRequest
@@ -32,6 +32,7 @@ from codec_superb.web.theme import family_styles
 
 def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:
     """Draw boxes of one metric over the clips of a dataset."""
+    source, snapshot = of_clips(snapshot, state)
     dataset = default_dataset(snapshot, state.category, state.dataset)
     entries = entries_of_commonest_state(snapshot, dataset, state.category) if dataset else []
     chosen = _chosen(entries, state, dataset)
@@ -45,9 +46,10 @@ def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> Dra
         f"{quantity.title} on the single clips of {dataset or 'no dataset'}, {state.category}: the box holds the "
         "middle half with the median, the whiskers go from 5 % to 95 %, the circles are the extremes; right is better."
         f"{everyone}{_HOW if everyone else ''} "
-        f"{source_text('runs')}"
+        f"{source_text(source)}"
     )
-    resolved = replace(state, dataset=dataset, metric=quantity.key, codec=tuple(entry.codec for entry in chosen))
+    names = tuple(entry.codec for entry in chosen)
+    resolved = replace(state, source=source, dataset=dataset, metric=quantity.key, codec=names)
     return DrawnChart(
         resolved, f"{quantity.label} from clip to clip", caption, figure, _data(results, summaries, quantity)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.comparison.families import Curves, compare_families, curves_of
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.pipeline.statistics.bjontegaard import RatePoint, rising
+from codec_superb.pipeline.statistics.bjontegaard import MINIMUM, RatePoint, rising
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.server.compare.repository import (
     category_results,
@@ -120,7 +121,8 @@ def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -
     """Find the codecs whose category scores can stand on one curve: the same state of the same datasets.
 
     The state that most senders have counts, as on the board, of complete results; where there are none, of those cut
-    short to the same clips. The ranks themselves are not used here.
+    short to the same clips. Of a family of which enough for a curve was run again, that alone counts. The ranks
+    themselves are not used here.
     """
     fit = [entry for entry in entries if entry.part.score is not None and not _uncounted(entry)]
     whole = [entry for entry in fit if entry.part.complete]
@@ -130,18 +132,33 @@ def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -
         )
         for entry in whole or [entry for entry in fit if entry.nothing_failed]
     }  # fmt: skip
-    sent = [(states[name], entry.sender) for entry in fit if (name := entry.results.card.name) in states]
+    own_word = _own_word([entry for entry in fit if entry.results.card.name in states])
+    sent = [
+        (states[name], entry.sender) for entry in fit if (name := entry.results.card.name) in states.keys() - own_word
+    ]
     # Ties are broken by the state itself, so that every worker of the service chooses the same.
     sent.sort(key=lambda pair: (-len(pair[0].datasets), pair[0]))
     usual = most_sent(sent) if sent else _State()
     chosen, unranked = [], {}
     for entry in entries:
         name, score = entry.results.card.name, entry.part.score
-        if states.get(name) == usual and score is not None:
+        if name in own_word:
+            unranked[name] = "nobody ran it again, and others of its family were"
+        elif states.get(name) == usual and score is not None:
             chosen.append(Rank(name, score, rank=1, best=1, worst=len(entries)))
         else:
             unranked[name] = _reason(entry, states.get(name), usual)
     return Ranking(category, datasets=usual.datasets, clips=0, ranks=tuple(chosen), unranked=unranked)
+
+
+def _own_word(entries: Sequence[_Entry]) -> set[str]:
+    """Find the codecs that nobody ran again, of families of which enough were for a curve."""
+    run_again = Counter(entry.results.card.family for entry in entries if entry.submission.status == "verified")
+    return {
+        entry.results.card.name
+        for entry in entries
+        if entry.submission.status != "verified" and run_again[entry.results.card.family] >= MINIMUM["pchip"]
+    }
 
 
 def _uncounted(entry: _Entry) -> str:

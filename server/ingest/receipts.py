@@ -35,10 +35,19 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
         complete=submission.complete,
         custom=submission.custom,
         condition=submission.condition,
-        notes=submission.notes,
+        notes=[*submission.notes, *([_NOT_YET] if _is_behind(submission, settings) else [])],
         warnings=kept(submission.warnings) if own else [],
         reason=submission.reason if told else None,
     )
+
+
+_NOT_YET = "shown among all submissions, and on the pages that show what was run again once the maintainers have run it"
+
+
+def _is_behind(submission: Submission, settings: Settings) -> bool:
+    """Whether it is public, and on no page that shows what was run again."""
+    ranked = submission.status == "self-reported" and not submission.custom and not submission.condition
+    return ranked and settings.default_source == "verified"
 
 
 def dataset_names(submission: Submission) -> list[str]:

@@ -39,7 +39,7 @@ _ABOUT = "Sound codecs on the same clips: bitrate against what survives of speec
 async def leaderboard(request: Request) -> Response:
     """Show one page of the leaderboard. An address with empty parameters redirects to its short form."""
     state = state_of(request)
-    short = to_query(state, board_of(request).current.default_source)
+    short = to_query(state, board_of(request).current.default_source(state.category))
     if any(not value.strip() for _, value in request.query_params.multi_items()):  # sent by a plain form
         return RedirectResponse(with_query("/", short), 303)
 
@@ -55,7 +55,7 @@ def prepare(snapshot: Snapshot) -> None:
     With 2,000 codecs the rows take 1.5 s in all: made by requests they would hold up those behind them.
     """
     for category in CATEGORIES:
-        view = select_all(snapshot, BoardState(category=category, source=snapshot.default_source))
+        view = select_all(snapshot, BoardState(category=category, source=snapshot.default_source(category)))
         if view.rows:
             leaderboard_page(view, (), PageContext(title="", path="/", version=""))
             board_json(view)

@@ -316,7 +316,7 @@ def _view(
         choices=_choices(snapshot, ranked.frame, state.source),
         revision=str(snapshot.revision),
         updated=date.fromordinal(int(known.max())).isoformat() if len(known) else None,
-        default_source=snapshot.default_source,
+        default_source=snapshot.default_source(state.category),
         rank_basis=ranked.basis,
     )
 

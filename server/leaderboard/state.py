@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from typing import Any, TypeVar, get_args
 
-from codec_superb.metrics.table import CATEGORIES, METRICS
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.server.errors import BadRequest
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
@@ -32,7 +32,10 @@ T = TypeVar("T")
 
 
 def parse(
-    pairs: Iterable[tuple[str, str]], *, default_source: SourceFilter = "runs", datasets: Collection[str] | None = None
+    pairs: Iterable[tuple[str, str]],
+    *,
+    default_source: Callable[[Category], SourceFilter] = lambda _: "runs",
+    datasets: Collection[str] | None = None,
 ) -> BoardState:
     """Read the parameters of an address. Raises BadRequest.
 
@@ -44,10 +47,11 @@ def parse(
             raise _bad(name, f"a parameter of {', '.join(_PARAMETERS)}", name)
         if value.strip():
             given.setdefault(name, []).append(value.strip())
-    source = _one(given, "source", default_source, _choice(SOURCES))
+    category = _one(given, "category", BoardState().category, _choice(CATEGORIES))
+    source = _one(given, "source", default_source(category), _choice(SOURCES))
     dataset = _one(given, "dataset", "", str if datasets is None else _choice(sorted(datasets)))
     state = BoardState(
-        category=_one(given, "category", BoardState().category, _choice(CATEGORIES)),
+        category=category,
         metric=_one(given, "metric", default_metric(source, dataset), _choice(QUANTITIES)),
         source=source,
         dataset=dataset,

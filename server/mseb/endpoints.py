@@ -11,6 +11,7 @@ from codec_superb.pipeline.literature.mseb import mseb_about
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import SourceChoice, shown
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.leaderboard.answers import application_answer
@@ -31,26 +32,29 @@ FigureKey = Annotated[str, Query(max_length=100, description="Main figure of a s
 
 
 @router.get("/mseb", include_in_schema=False)
-async def page(request: Request, dataset: DatasetChoice = None) -> Response:
+async def page(request: Request, dataset: DatasetChoice = None, source: SourceChoice = None) -> Response:
     """Show the codecs on one dataset, and the published encoders apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
         with database_of(request).transaction() as session:
-            return mseb_page(service.view_of(session, snapshot, dataset), page_context)
+            return mseb_page(service.view_of(session, found, dataset, whose), page_context)
 
     about = "What the sound of codecs is still good for: the eight super tasks of MSEB, beside its published encoders."
-    return await public_page(request, "MSEB", about, make, key=repr(dataset))
+    return await public_page(request, "MSEB", about, make, key=repr((dataset, source)))
 
 
 @router.get("/api/v1/mseb", tags=["mseb"], responses={200: {"model": schemas.MsebAnswer}})
-async def codecs(request: Request, dataset: DatasetChoice = None) -> Response:
+async def codecs(request: Request, dataset: DatasetChoice = None, source: SourceChoice = None) -> Response:
     """Return the figures of MSEB's super tasks of all codecs on one dataset."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        chosen, measured, columns = service.columns_on(snapshot, dataset)
+        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        chosen, measured, columns = service.columns_on(found, dataset)
         body = schemas.MsebAnswer(
+            source=whose.source,
             dataset=chosen,
-            datasets=[name for name, _ in service.datasets_with_results(snapshot)],
+            datasets=[name for name, _ in service.datasets_with_results(found)],
             tasks=[
                 schemas.SuperTask(
                     task=column.task, figure=column.quantity.key, model=column.model.backend,
@@ -68,7 +72,7 @@ async def codecs(request: Request, dataset: DatasetChoice = None) -> Response:
         )  # fmt: skip
         return UnsentAnswer(body.model_dump_json(), JSON)
 
-    return await cached(request, repr(dataset), make)
+    return await cached(request, repr((dataset, source)), make)
 
 
 @router.get("/api/v1/mseb/published", tags=["mseb"], responses={200: {"model": schemas.PublishedAnswer}})
@@ -102,10 +106,12 @@ async def rate(
     figure: FigureKey,
     dataset: Annotated[str, Query(max_length=200, description="Name of a dataset; '' for all locales.")] = "",
     across: AcrossChoice = "",
+    source: SourceChoice = None,
 ) -> Response:
     """Draw a super task's main figure against an axis, with the original sound and the true transcripts as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        return figure_answer(service.rate_figure(snapshot, figure, dataset, across))
+        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        return figure_answer(service.rate_figure(found, figure, dataset, across))
 
-    return await cached(request, f"{figure} {across} {dataset}", make, counted=True)
+    return await cached(request, f"{figure} {across} {source} {dataset}", make, counted=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from codec_superb.metrics.results import Score
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.leaderboard.schemas import ApplicationAnswer
+from codec_superb.web.site.whose import ShownSource
 
 
 class SuperTask(ApiModel):
@@ -32,6 +33,8 @@ class CodecFigures(ApiModel):
 class MsebAnswer(ApiModel):
     """The codecs on one dataset."""
 
+    source: ShownSource
+    """Of which submissions."""
     dataset: str
     """'' for figures over several datasets."""
     datasets: list[str]

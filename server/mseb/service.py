@@ -36,9 +36,10 @@ from codec_superb.web.site.mseb.published import (
     ReconstructionLine,
     reconstruction_table,
 )
+from codec_superb.web.site.whose import Whose
 
 
-def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> MsebView:
+def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Whose) -> MsebView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
     datasets = datasets_with_results(snapshot)
     chosen = _chosen(datasets, dataset)
@@ -51,7 +52,13 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> MsebVi
         published=published_tasks(session),
         source=_source(),
         reconstruction=_reconstruction(),
+        whose=whose,
     )
+
+
+def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
+    """Whether a codec has figures of MSEB, on a dataset or on any."""
+    return any(_rows(entry, name) for name in (entry.applications if dataset is None else [dataset]))
 
 
 def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:

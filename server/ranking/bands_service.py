@@ -22,13 +22,14 @@ from codec_superb.server.ranking.pairs import Contest, contest, is_ahead, p_valu
 from codec_superb.web import text
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site.board.choices import BoardState
-from codec_superb.web.site.ranking.view import BandResult, BandsAnswer, CategoryBands, Neighbour, RankingSource
+from codec_superb.web.site.ranking.view import BandResult, BandsAnswer, CategoryBands, Neighbour
+from codec_superb.web.site.whose import ShownSource
 
 MOST_ROWS = 25_000
 """Clip rows of the nearest rivals of a band's best that are read, each once: 300 codecs on 75 clips, 12 on 2,000."""
 
 
-def bands(session: Session, snapshot: Snapshot, source: RankingSource, kept: RankingCaches) -> BandsAnswer:
+def bands(session: Session, snapshot: Snapshot, source: ShownSource, kept: RankingCaches) -> BandsAnswer:
     """Answer for all categories."""
     return BandsAnswer(
         revision=snapshot.revision,
@@ -38,13 +39,13 @@ def bands(session: Session, snapshot: Snapshot, source: RankingSource, kept: Ran
     )
 
 
-def ranked_by_score(snapshot: Snapshot, category: Category, source: RankingSource) -> Ranked:
+def ranked_by_score(snapshot: Snapshot, category: Category, source: ShownSource) -> Ranked:
     """Return the codecs that the board ranks by the overall score."""
     return rank(snapshot, BoardState(category=category, metric=SCORE_KEY, source=source))
 
 
 def _category(
-    session: Session, snapshot: Snapshot, category: Category, source: RankingSource, kept: RankingCaches
+    session: Session, snapshot: Snapshot, category: Category, source: ShownSource, kept: RankingCaches
 ) -> CategoryBands:
     ranked = ranked_by_score(snapshot, category, source)
     frame = ranked.frame

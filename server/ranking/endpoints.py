@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import SOURCE_WORDS, SourceChoice
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.ranking.bands import BANDS
@@ -20,17 +21,13 @@ from codec_superb.server.ranking.service import Choice, ranking
 from codec_superb.server.ranking.weights import ASPECTS, MOST, USUAL
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.ranking.page import ranking_page
-from codec_superb.web.site.ranking.view import BandsAnswer, RankingAnswer, RankingSource
+from codec_superb.web.site.ranking.view import BandsAnswer, RankingAnswer
+from codec_superb.web.site.whose import ShownSource
 
 router = APIRouter()
 _BANDS, _RANKING = TypeAdapter(BandsAnswer), TypeAdapter(RankingAnswer)
 _KEYS = ("", *(band.key for band in BANDS))
 _ABOUT = "Who is best in each bitrate band, and over datasets, categories and applications by weights of your own."
-_SOURCES = (
-    "All public submissions (runs), or those that were run again (verified). Without it what the board shows: all, "
-    "unless its maintainers chose otherwise."
-)
-Source = Annotated[RankingSource | None, Query(description=_SOURCES)]
 
 
 class _Common(BaseModel):
@@ -38,7 +35,7 @@ class _Common(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    source: RankingSource | None = Field(None, description=_SOURCES)
+    source: ShownSource | None = Field(None, description=SOURCE_WORDS)
     band: Literal[_KEYS] = Field("", description="Bitrate band in kbps; all bitrates without it.")  # type: ignore[valid-type]
 
 
@@ -56,7 +53,7 @@ Chosen = Annotated[ChoiceQuery, Query()]
 
 
 @router.get("/api/v1/bands", tags=["ranking"], responses={200: {"model": BandsAnswer}})
-async def bands_answer(request: Request, source: Source = None) -> Response:
+async def bands_answer(request: Request, source: SourceChoice = None) -> Response:
     """Return the winner of each bitrate band, or the codecs that cannot be told from the best."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
@@ -104,11 +101,11 @@ def _weights(chosen: Any) -> dict[str, float]:
     return weights
 
 
-def _source(chosen: RankingSource | None, snapshot: Snapshot) -> RankingSource:
-    return chosen or ("verified" if snapshot.default_source == "verified" else "runs")
+def _source(chosen: ShownSource | None, snapshot: Snapshot) -> ShownSource:
+    return chosen or snapshot.usual_source()
 
 
-def _bands(request: Request, snapshot: Snapshot, source: RankingSource) -> BandsAnswer:
+def _bands(request: Request, snapshot: Snapshot, source: ShownSource) -> BandsAnswer:
     kept = ranking_caches(request.app.state)
     with database_of(request).transaction() as session:
         return kept.once(kept.bands, (snapshot.revision, source), lambda: bands(session, snapshot, source, kept))

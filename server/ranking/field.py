@@ -20,7 +20,8 @@ from codec_superb.server.ranking.weights import ASPECTS
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import own_word_label
 from codec_superb.web.site.board.choices import BoardState
-from codec_superb.web.site.ranking.view import RankingSource, UnrankedCodec
+from codec_superb.web.site.ranking.view import UnrankedCodec
+from codec_superb.web.site.whose import ShownSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Field:
     unranked: tuple[UnrankedCodec, ...]
 
 
-def field(snapshot: Snapshot, source: RankingSource, band: str, aspects: Sequence[str]) -> Field:
+def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[str]) -> Field:
     """Choose the codecs that the board ranks in each of ``aspects``, so that all have every cell (rule 7).
 
     Codecs of another bitrate band than ``band`` ('' for all) are no part of it and not listed.
@@ -88,7 +89,7 @@ def _by_its_figures(entry: BoardEntry, aspects: Sequence[str]) -> BoardEntry:
     return replace(entry, source="self-reported", source_label=own_word_label(entry.submitter))
 
 
-def _ranked(snapshot: Snapshot, source: RankingSource, aspect: str) -> Ranked:
+def _ranked(snapshot: Snapshot, source: ShownSource, aspect: str) -> Ranked:
     of = ASPECTS[aspect]
     return rank(snapshot, BoardState(category=of.category, metric=of.quantity, source=source))
 
@@ -129,7 +130,7 @@ def _has_score(entry: BoardEntry, category: Category, dataset: str) -> bool:
 
 
 def _cells(
-    snapshot: Snapshot, source: RankingSource, aspect: str, ranked: Ranked, entries: Sequence[BoardEntry]
+    snapshot: Snapshot, source: ShownSource, aspect: str, ranked: Ranked, entries: Sequence[BoardEntry]
 ) -> list[Cell]:
     of = ASPECTS[aspect]
     if of.quantity != SCORE_KEY:

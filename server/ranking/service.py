@@ -22,17 +22,17 @@ from codec_superb.web.site.ranking.view import (
     Range,
     RankedCodec,
     RankingAnswer,
-    RankingSource,
     TurningPoint,
     UnrankedCodec,
 )
+from codec_superb.web.site.whose import ShownSource
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a visitor chose."""
 
-    source: RankingSource
+    source: ShownSource
     band: str
     weights: Mapping[str, float]
     """By aspect, in the order of :data:`ASPECTS`."""

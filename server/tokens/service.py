@@ -19,10 +19,11 @@ from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.tokens.board import ENTROPY_KBPS, Tokens, columns, is_of_tokens
 from codec_superb.web.site.tokens.page import TokensView
 from codec_superb.web.site.tokens.settings import Asked, asked_alike, tell_others
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.text import MISSING
 
 
-def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
+def view_of(snapshot: Snapshot, dataset: str | None, whose: Whose) -> TokensView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
     datasets = _datasets(snapshot)
     names = [name for name, _ in datasets]
@@ -32,7 +33,13 @@ def view_of(snapshot: Snapshot, dataset: str | None) -> TokensView:
     about = perplexities_about()
     tables = [(of["title"], of["definition"], _published(name)) for name, of in about["tables"].items()]
     apart = dict(datasets).get(chosen, 0) - len(_on(snapshot, chosen))
-    return TokensView(chosen, datasets, apart, _asked_on(snapshot, chosen), tables, about)
+    return TokensView(chosen, datasets, apart, _asked_on(snapshot, chosen), tables, about, whose)
+
+
+def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
+    """Whether a codec has figures of tokens, on a dataset or on any."""
+    names = entry.applications if dataset is None else [dataset]
+    return any(is_of_tokens(row) for name in names for row in entry.applications.get(name, {}).values())
 
 
 def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import SourceChoice, shown
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.understanding import schemas, service
@@ -23,15 +24,17 @@ router = APIRouter()
 async def page(
     request: Request,
     dataset: Annotated[str | None, Query(max_length=200, description="Name of a dataset; else that with most.")] = None,
+    source: SourceChoice = None,
 ) -> Response:
     """Show the codecs on one dataset by task, and the published averages apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
         with database_of(request).transaction() as session:
-            return understanding_page(service.view_of(session, snapshot, dataset), page_context)
+            return understanding_page(service.view_of(session, found, dataset, whose), page_context)
 
     about = "What a model still understands of the sound of codecs, beside the published averages of UltraEval-Audio."
-    return await public_page(request, "Understanding", about, make, key=repr(dataset))
+    return await public_page(request, "Understanding", about, make, key=repr((dataset, source)))
 
 
 @router.get(
@@ -55,10 +58,12 @@ async def rate(
     figure: Annotated[str, Query(max_length=100, description="Main figure of a task, `und_…`.")],
     dataset: Annotated[str, Query(max_length=200, description="Name of a dataset.")],
     across: AcrossChoice = "",
+    source: SourceChoice = None,
 ) -> Response:
     """Draw a task's main figure against an axis, with the original sound and guessing as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        return figure_answer(service.rate_figure(snapshot, figure, dataset, across))
+        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        return figure_answer(service.rate_figure(found, figure, dataset, across))
 
-    return await cached(request, f"{figure} {across} {dataset}", make, counted=True)
+    return await cached(request, f"{figure} {across} {source} {dataset}", make, counted=True)

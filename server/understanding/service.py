@@ -26,11 +26,12 @@ from codec_superb.web.site.understanding.averages import AVERAGE, averages_table
 from codec_superb.web.site.understanding.board import Listened, understanding_columns
 from codec_superb.web.site.understanding.page import UnderstandingView
 from codec_superb.web.site.understanding.published import imported_table
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.understanding.choose import task_of
 from codec_superb.web.understanding.rate import understanding_rate_chart
 
 
-def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> UnderstandingView:
+def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Whose) -> UnderstandingView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
     datasets = _datasets(snapshot)
     names = [name for name, _ in datasets]
@@ -54,7 +55,13 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> Unders
         uea_about(),
         told,
         imported_table(published_figures(session)),
+        whose,
     )
+
+
+def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
+    """Whether a codec has figures of tasks of understanding, on a dataset or on any."""
+    return any(_rows(entry, name) for name in (filter(None, entry.applications) if dataset is None else [dataset]))
 
 
 def published_figures(session: Session) -> list[PublishedFigure]:

@@ -18,6 +18,7 @@ from codec_superb.pipeline.literature.xares import (
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import SourceChoice, shown
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.xares import schemas, service
@@ -36,30 +37,33 @@ _COPIED = tuple(name for name in schemas.XaresFigure.model_fields if name != "re
 
 
 @router.get("/xares", include_in_schema=False)
-async def page(request: Request, reader: ReaderChoice = None) -> Response:
+async def page(request: Request, reader: ReaderChoice = None, source: SourceChoice = None) -> Response:
     """Show encoders beside codecs, and the published boards apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        whose, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
-            return xares_page(service.view_of(session, snapshot, reader), page_context)
+            return xares_page(service.view_of(session, found, reader, whose), page_context)
 
     about = "What is read out of the frames of encoders and of codecs, beside the published boards of XARES-LLM."
-    return await public_page(request, "XARES", about, make, key=repr(reader))
+    return await public_page(request, "XARES", about, make, key=repr((reader, source)))
 
 
 @router.get("/api/v1/xares", tags=["xares"], responses={200: {"model": schemas.XaresAnswer}})
-async def rows(request: Request, reader: ReaderChoice = None) -> Response:
+async def rows(request: Request, reader: ReaderChoice = None, source: SourceChoice = None) -> Response:
     """Return what one reader reads: encoders, codecs as encoders, and resynthesised sound."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
+        whose, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
-            view = service.view_of(session, snapshot, reader)
+            view = service.view_of(session, found, reader, whose)
         body = schemas.XaresAnswer(
-            reader=view.chosen, readers=[of.title for of, _ in view.readers], figures=list(map(_figure, view.rows))
-        )
+            source=whose.source, reader=view.chosen, readers=[of.title for of, _ in view.readers],
+            figures=list(map(_figure, view.rows)),
+        )  # fmt: skip
         return UnsentAnswer(body.model_dump_json(), JSON)
 
-    return await cached(request, repr(reader), make)
+    return await cached(request, repr((reader, source)), make)
 
 
 @router.get("/api/v1/xares/published", tags=["xares"], responses={200: {"model": schemas.PublishedBoards}})
@@ -83,25 +87,28 @@ async def rate(
     figure: Annotated[str, Query(max_length=100, description="Main figure of a task, `und_xares_…` or `xares_…`.")],
     dataset: Annotated[str, Query(max_length=200, description="Name of a dataset.")],
     across: AcrossChoice = "",
+    source: SourceChoice = None,
 ) -> Response:
     """Draw a task against bits or tokens a second; continuous frames stand in a strip."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
+        _, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
-            return figure_answer(service.rate_figure(session, snapshot, reader, figure, dataset, across))
+            return figure_answer(service.rate_figure(session, found, reader, figure, dataset, across))
 
-    return await cached(request, f"{reader!r} {figure} {across} {dataset}", make, counted=True)
+    return await cached(request, f"{reader!r} {figure} {across} {source} {dataset}", make, counted=True)
 
 
 @router.get("/api/v1/xares/figures/heat", tags=["figures"], responses={200: {"model": FigureAnswer}})
-async def heat(request: Request, reader: ReaderTitle) -> Response:
+async def heat(request: Request, reader: ReaderTitle, source: SourceChoice = None) -> Response:
     """Draw all tasks of a reader as a heat map."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
+        _, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
-            return figure_answer(service.heat_figure(session, snapshot, reader))
+            return figure_answer(service.heat_figure(session, found, reader))
 
-    return await cached(request, repr(reader), make, counted=True)
+    return await cached(request, repr((reader, source)), make, counted=True)
 
 
 @router.get("/api/v1/xares/figures/published", tags=["figures"], responses={200: {"model": FigureAnswer}})

@@ -7,6 +7,7 @@ from typing import Literal
 
 from codec_superb.metrics.results import Score
 from codec_superb.server.http.api_model import ApiModel
+from codec_superb.web.site.whose import ShownSource
 
 
 class XaresFigure(ApiModel):
@@ -54,6 +55,8 @@ class XaresFigure(ApiModel):
 class XaresAnswer(ApiModel):
     """What one reader reads."""
 
+    source: ShownSource
+    """Of which submissions."""
     reader: str
     """'' without any result."""
     readers: Sequence[str]

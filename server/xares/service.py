@@ -26,6 +26,7 @@ from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.cells import TextCell, TextTable
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.site.xares.page import PublishedTrack, XaresView
 from codec_superb.web.xares.heat import published_heat_chart, xares_heat_chart
 from codec_superb.web.xares.rate import xares_rate_chart
@@ -67,6 +68,11 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     return without_repetitions(found, skeleton)
 
 
+def has_figures(entry: BoardEntry) -> bool:
+    """Whether a codec has figures of frozen encoders."""
+    return any(xares_probe(row) for rows in entry.applications.values() for row in rows.values())
+
+
 def _measured(snapshot: Snapshot) -> list[Measured]:
     return [(entry, dataset, result) for entry in snapshot.runs for dataset, result in _results(entry)]
 
@@ -81,7 +87,7 @@ def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
     return [each for each in measured if (each[0].codec, each[1]) in shown]
 
 
-def view_of(session: Session, snapshot: Snapshot, reader: str | None) -> XaresView:
+def view_of(session: Session, snapshot: Snapshot, reader: str | None, whose: Whose) -> XaresView:
     """Make the view of the page. Raises NotFound for a reader without results, naming those that have some."""
     found = rows_of(session, snapshot)
     readers = readers_of(found)
@@ -91,7 +97,7 @@ def view_of(session: Session, snapshot: Snapshot, reader: str | None) -> XaresVi
     return XaresView(
         chosen, readers, [row for row in found if row.reader == chosen], outdated,
         len(measured) - len(_on_usual_states(measured)),
-        [_published(track) for track in TRACKS], xares_about(),
+        [_published(track) for track in TRACKS], xares_about(), whose,
     )  # fmt: skip
 
 

@@ -111,6 +111,16 @@ class TestCompose:
         assert settings.https
         assert settings.database_url.startswith("postgresql+psycopg://")
 
+    def test_the_worker_has_the_service_s_image_database_and_files(self, compose: dict[str, Any]) -> None:
+        """It runs again what the service accepted, by the command that the program has."""
+        service, worker = compose["services"]["service"], compose["services"]["worker"]
+        assert worker["command"] == ["verify-worker"]
+        assert worker["image"] == service["image"]
+        database = "CODEC_SUPERB_SERVER_DATABASE"
+        assert worker["environment"] == {database: service["environment"][database]}
+        assert set(worker["volumes"]) < set(service["volumes"])
+        assert Settings().verify_accepted
+
     def test_trusts_the_proxy_alone(self, compose: dict[str, Any]) -> None:
         """The one trusted address is the fixed one of the proxy, within the network."""
         trusted = compose["services"]["service"]["environment"]["CODEC_SUPERB_SERVER_TRUSTED_PROXIES"].split(",")

@@ -80,8 +80,11 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
-    """Give settings with the database and a storage folder of this test."""
-    return Settings(database=database_url, storage=tmp_path / "storage", secret_key="x" * 40)
+    """Give settings with the database and a storage folder of this test; pages show all that it stores."""
+    return Settings(
+        database=database_url, storage=tmp_path / "storage", secret_key="x" * 40, default_source="runs",
+        verify_accepted=False,
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -157,3 +157,16 @@ def test_it_is_said_whose_points_make_a_curve(client: TestClient, database: Data
     assert left == {f"small_{step}": why for step in range(3)}
     page = client.get("/compare", params={"codec": ["big_0", "small_0"]}, headers={"Accept": "text/html"}).text
     assert "1 and 3, self-reported by ann, self-reported by bob, self-reported by cat" in page
+
+
+def test_a_family_with_enough_verified_codecs_has_its_curve_of_them(client: TestClient, database: Database) -> None:
+    """A claim under a free name throws no honest point off its curve; one verified codec alone decides nothing."""
+    with database.transaction(write=True) as session:
+        family(session, "big", ["ann", "bob", "cat"], by=2)
+        family(session, "small", ["ann"] * 3, status="verified")
+        store(session, "claim", rows(8), family="small", sender="eve")
+        store(session, "big_checked", rows(1, by=2), family="big", sender="dan", status="verified")
+    (rate,), left = speech(client)
+    assert rate["points"][0 if rate["family"] == "small" else 1] == 3
+    assert left["claim"] == "nobody ran it again, and others of its family were"
+    assert not {"big_0", "small_0"} & {name for name, why in left.items() if "nobody ran it again" in why}

@@ -49,10 +49,10 @@ def test_follows_what_becomes_public_and_what_is_withdrawn(board: Board, databas
         identity = make_submission(session, "opus_12k", status="pending")
     board.refresh()
     assert seen(board) == {}
-    assert board.current.default_source == "table3"
+    assert board.current.default_source("speech") == "table3"
     decide(database, identity, "self-reported")
     assert seen(board)["opus_12k"].source == "self-reported"
-    assert board.current.default_source == "runs"
+    assert board.current.default_source("speech") == "runs"
     decide(database, identity, "verified")
     assert seen(board)["opus_12k"].source_label == "verified"
     decide(database, identity, "withdrawn")

@@ -40,8 +40,9 @@ def running_board(
     """Run the service on a database of the kind ``request.param``, filled once for many tests that only read."""
     with ExitStack() as stack:
         url = stack.enter_context(database_of_kind(request, folder))
-        limits: dict[str, Any] = {"computations_per_minute": 100_000}
-        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **limits)
+        # nobody is refused, and all that is stored shows
+        usual: dict[str, Any] = {"computations_per_minute": 100_000, "default_source": "runs"}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **usual)
         database = Database(url)
         with database.transaction(write=True) as session:
             fill(session, settings)

@@ -27,8 +27,8 @@ PICKERS: Mapping[Chart, tuple[str, ...]] = MappingProxyType({
     "rate": ("category", "source", "dataset", "metric", "across"),
     "applications": ("source", "dataset", "application", "across"),
     "metrics": ("category", "source", "dataset", "method"),
-    "clips": ("category", "dataset", "method"),
-    "distribution": ("category", "dataset", "metric", "codec"),
+    "clips": ("category", "source", "dataset", "method"),
+    "distribution": ("category", "source", "dataset", "metric", "codec"),
 })  # fmt: skip
 """What each chart depends on: fields of :class:`ChartState`, in the order of the form."""
 MOST_CODECS = 6

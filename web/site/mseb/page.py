@@ -12,6 +12,7 @@ from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.mseb.board import Measured, TaskColumn, board_table
 from codec_superb.web.site.mseb.published import PublishedTask
 from codec_superb.web.site.page import PageContext, render
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.text import count
 
 
@@ -48,6 +49,7 @@ class MsebView:
     published: Sequence[PublishedTask]
     source: MsebSource
     reconstruction: Reconstruction
+    whose: Whose
 
     @property
     def board(self) -> TextTable:
@@ -75,7 +77,7 @@ class MsebView:
         """Addresses and names of the charts, against bitrate first."""
         return [
             (
-                rate_url(self.dataset, column.quantity.key, across),
+                rate_url(self.dataset, column.quantity.key, across, self.whose),
                 f"{column.task.capitalize()}: {column.quantity.title}{against}",
             )
             for across, against in axes_with(tokens=self.tokens)
@@ -95,9 +97,10 @@ class MsebView:
         return [(name or "other tasks", tables) for name, tables in found if tables]
 
 
-def rate_url(dataset: str, figure: str, across: Across) -> str:
+def rate_url(dataset: str, figure: str, across: Across, whose: Whose) -> str:
     """Return the address of a chart."""
-    return "/api/v1/mseb/figures/rate?" + urlencode([("figure", figure), ("dataset", dataset), *across_query(across)])
+    pairs = [("figure", figure), ("dataset", dataset), *across_query(across), *whose.pairs]
+    return "/api/v1/mseb/figures/rate?" + urlencode(pairs)
 
 
 def mseb_page(view: MsebView, page_context: PageContext) -> str:

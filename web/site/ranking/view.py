@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from codec_superb.metrics.table import Category
-
-RankingSource = Literal["runs", "verified"]
-"""All public submissions, or those that were run again."""
+from codec_superb.web.site.whose import ShownSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class BandsAnswer:
     """The bands of all categories."""
 
     revision: int
-    source: RankingSource
+    source: ShownSource
     alpha: float
     """Level of the tests after Holm's correction within a band."""
     categories: list[CategoryBands]
@@ -135,7 +132,7 @@ class RankingAnswer:
     """Ranks over datasets, categories and applications."""
 
     revision: int
-    source: RankingSource
+    source: ShownSource
     band: str
     """Key of the bitrate band; '' for all bitrates."""
     weights: dict[str, float]

@@ -12,6 +12,7 @@ from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.site.tokens.board import CONTENTS, Tokens, columns, contents_table, quantity_of, tokens_table
 from codec_superb.web.site.tokens.settings import Asked
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.text import count
 
 
@@ -30,6 +31,7 @@ class TokensView:
     """Title, definition and table of each published one."""
     source: Mapping[str, Any]
     """What is known of its source, with what differs."""
+    whose: Whose
 
     @property
     def codecs(self) -> Sequence[Tokens]:
@@ -49,7 +51,7 @@ class TokensView:
     @property
     def picture(self) -> str:
         """Return the address of the picture of phones against speakers."""
-        return "/api/v1/tokens/figures/contents?" + urlencode([("dataset", self.dataset)])
+        return "/api/v1/tokens/figures/contents?" + urlencode([("dataset", self.dataset), *self.whose.pairs])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -62,7 +64,9 @@ class TokensView:
         return [
             (
                 "/api/v1/tokens/figures/rate?"
-                + urlencode([("figure", key), ("across", across or "kbps"), ("dataset", self.dataset)]),
+                + urlencode(
+                    [("figure", key), ("across", across or "kbps"), ("dataset", self.dataset), *self.whose.pairs]
+                ),
                 f"{quantity_of(key).title}, against {words}",
             )
             for across, words in AXES.items()

@@ -11,6 +11,7 @@ from codec_superb.web.figures.across import across_query, axes_with, has_tokens
 from codec_superb.web.site.cells import TextTable
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.site.understanding.board import Listened, UnderstandingColumn, understanding_table
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.text import count
 
 
@@ -31,6 +32,7 @@ class UnderstandingView:
     contradictions: Sequence[str]
     imported: TextTable | None
     """Figures of models that a maintainer imported; None without any."""
+    whose: Whose
 
     @property
     def board(self) -> TextTable:
@@ -54,7 +56,14 @@ class UnderstandingView:
         return [
             (
                 address
-                + urlencode([("figure", column.quantity.key), ("dataset", self.dataset), *across_query(across)]),
+                + urlencode(
+                    [
+                        ("figure", column.quantity.key),
+                        ("dataset", self.dataset),
+                        *across_query(across),
+                        *self.whose.pairs,
+                    ]
+                ),
                 f"{column.quantity.title}{against}",
             )
             for across, against in axes_with(tokens=self.tokens)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from codec_superb.web.figures.across import across_query, axes_with
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.page import PageContext, render
+from codec_superb.web.site.whose import Whose
 from codec_superb.web.text import count
 from codec_superb.web.xares.heat import tasks_of
 from codec_superb.web.xares.rows import Reader, XaresRow
@@ -51,6 +52,7 @@ class XaresView:
     """Results on another state of a dataset than most senders have, which are not shown."""
     published: Sequence[PublishedTrack]
     source: Mapping[str, Any]
+    whose: Whose
 
     @property
     def board(self) -> TextTable:
@@ -76,7 +78,15 @@ class XaresView:
         return [
             (
                 f"{_FIGURES}rate?"
-                + urlencode([("reader", self.chosen), ("figure", key), ("dataset", name), *across_query(across)]),
+                + urlencode(
+                    [
+                        ("reader", self.chosen),
+                        ("figure", key),
+                        ("dataset", name),
+                        *across_query(across),
+                        *self.whose.pairs,
+                    ]
+                ),
                 f"{titles[key, name]}, {name}{against}",
             )
             for across, against in axes_with(tokens=any(row.tokens_per_s for row in self.rows))
@@ -86,7 +96,7 @@ class XaresView:
     @property
     def heat_url(self) -> str:
         """Return the address of the heat map of all tasks."""
-        return f"{_FIGURES}heat?" + urlencode([("reader", self.chosen)])
+        return f"{_FIGURES}heat?" + urlencode([("reader", self.chosen), *self.whose.pairs])
 
 
 def _cell(of: Cell) -> TextCell:

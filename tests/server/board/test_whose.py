@@ -1,0 +1,146 @@
+"""What pages show where nobody chose: what was run again, wherever something was; the rest is one click away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+from starlette.testclient import TestClient
+from support.server.board import Probed, make_submission
+from support.server.mseb import CASCADE
+from support.server.understanding import TASK
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.server.app import create_app
+from codec_superb.server.board.current import Board
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.session import Database
+from codec_superb.server.ingest.receipts import receipt
+from codec_superb.server.settings import Settings
+
+FIGURES = {
+    "/mseb": Probed("mseb_retrieval_passage_mrr", 0.5, 0.6, "mini", CASCADE, width=0.05),
+    "/understanding": Probed(f"{TASK.key}_accuracy_pct", 70.0, 80.0, "mini", "cascade"),
+    "/xares": Probed("xares_knn_language_accuracy_pct", 46.0, 91.0, "mini", "log-mel-frames"),
+    "/tokens": Probed("tokens_recode_pct", 46.0, 100.0, "mini", "codec-disturbed"),
+}
+CHARTS = {
+    "/mseb": f"/api/v1/mseb/figures/rate?figure={FIGURES['/mseb'].figure}&dataset=mini",
+    "/understanding": f"/api/v1/understanding/figures/rate?figure={FIGURES['/understanding'].figure}&dataset=mini",
+    "/tokens": f"/api/v1/tokens/figures/rate?figure={FIGURES['/tokens'].figure}&dataset=mini",
+}
+CARD = {"codebooks": 1, "frame_rate": 100, "codebook_size": 1024}
+APPLICATIONS = list(FIGURES.values())
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """Make a board as it comes: it prefers what was run again."""
+    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+
+
+@pytest.fixture
+def shown(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    """Serve one codec of the maintainers, and one by an account's word."""
+    with database.transaction(write=True) as session:
+        made = {"card": CARD, "applications": APPLICATIONS}
+        make_submission(session, "checked_1k", 1.0, status="verified", owner="maintainers", **made)  # type: ignore[arg-type]
+        make_submission(session, "claimed_1k", 1.0, 0.9, owner="ann", **made)  # type: ignore[arg-type]
+    with TestClient(app) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", ["/", *FIGURES])
+def test_what_nobody_ran_again_is_one_click_away(shown: TestClient, path: str) -> None:
+    """The page counts what it leaves out, and its link shows it."""
+    usual = shown.get(path).text
+    assert "checked_1k" in usual
+    assert "claimed_1k" not in usual
+    assert "1 codec with " in usual
+    assert f'href="{path}?source=runs">all submissions' in usual
+    everything = shown.get(path, params={"source": "runs"}).text
+    assert "claimed_1k" in everything
+    assert "checked_1k" in everything
+
+
+@pytest.mark.parametrize("path", CHARTS)
+def test_charts_draw_what_their_page_shows(shown: TestClient, path: str) -> None:
+    """With the choice in their address, and in the form beside them."""
+    assert "claimed" not in shown.get(CHARTS[path]).text.lower()
+    assert "claimed" in shown.get(f"{CHARTS[path]}&source=runs").text.lower()
+    page = shown.get(path, params={"source": "runs"}).text
+    assert "source=runs" in page.partition(CHARTS[path].partition("?")[0])[2]
+
+
+def test_the_charts_of_clips_and_the_api_follow(shown: TestClient) -> None:
+    """As the board does."""
+    for chart in ("rate", "metrics", "clips", "distribution", "applications"):
+        assert "claimed_1k" not in shown.get(f"/charts?chart={chart}").text, chart
+    assert shown.get("/charts?chart=distribution&source=runs").text.count("claimed_1k")
+    assert shown.get("/api/v1/charts/clips?source=table3").status_code == 404
+    assert shown.get("/api/v1/mseb").json()["source"] == "verified"
+    assert {row["codec"] for row in shown.get("/api/v1/mseb?source=runs").json()["codecs"]} == {
+        "checked_1k", "claimed_1k",
+    }  # fmt: skip
+    assert {row["title"] for row in shown.get("/api/v1/xares").json()["figures"]}.isdisjoint({"claimed_1k"})
+
+
+@pytest.mark.parametrize("path", FIGURES)
+def test_where_nothing_was_run_again_all_is_shown(app: FastAPI, database: Database, path: str) -> None:
+    """A verified codec without figures of a page hides nobody there; nor does one of speech alone in music."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "checked_1k", 1.0, status="verified", datasets={"mini": ("speech",)})
+        make_submission(session, "claimed_1k", 1.0, card=CARD, applications=[FIGURES[path]])
+    with TestClient(app) as client:
+        page = client.get(path).text
+        assert "claimed_1k" in page
+        assert "Nobody ran any of these figures again" in page
+        assert "claimed_1k" not in client.get("/").text
+        assert "claimed_1k" in client.get("/?category=music").text
+        speech, music = (client.get(f"/api/v1/leaderboard?category={of}").json() for of in ("speech", "music"))
+        assert [row["codec"] for row in speech["rows"]] == ["checked_1k"]
+        assert [row["codec"] for row in music["rows"]] == ["claimed_1k"]
+
+
+def test_a_new_version_does_not_take_its_codec_away(database: Database) -> None:
+    """Until it is run again the one before stands among the verified; what another account had run again does not."""
+    board = Board(database, preferred="verified")
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "opus_12k", status="verified", owner="ann")
+        make_submission(session, "lc3_32k", status="verified", owner="ann")
+        make_submission(session, "lc3_32k", owner="bob")
+    board.refresh()
+    assert {entry.codec: entry.source for entry in board.current.entries("verified")} == {"opus_12k": "verified"}
+    with database.transaction(write=True) as session:
+        second = make_submission(session, "opus_12k", owner="ann")
+    board.refresh()
+    by = {source: [entry.submission for entry in board.current.entries(source) if entry.codec == "opus_12k"]
+          for source in ("runs", "verified", "self-reported")}  # type: ignore[attr-defined]  # fmt: skip
+    assert by == {"runs": [second], "verified": [first], "self-reported": [second]}
+    for category in CATEGORIES:
+        assert board.current.frame(category, "", "verified").entries[0].submission == first
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_12k", status="verified", owner="ann")
+    board.refresh()
+    assert first not in [entry.submission for entry in board.current.entries("verified")]
+    assert board.current.confirmed == ()
+
+
+def test_a_sender_is_told_where_the_result_is(app: FastAPI, database: Database, settings: Settings) -> None:
+    """The receipt says that the usual pages wait for the maintainers; of a verified one it says nothing."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_12k")
+        make_submission(session, "opus_16k", status="verified")
+        told = {
+            found.codec.name: receipt(found, app.state.settings).notes for found in session.scalars(select(Submission))
+        }
+        of_all = receipt(session.scalars(select(Submission)).first(), settings).notes  # type: ignore[arg-type]
+    assert told == {
+        "opus_12k": [
+            "shown among all submissions, and on the pages that show what was run again once the maintainers have run it"
+        ],
+        "opus_16k": [],
+    }
+    assert of_all == []
