@@ -41,7 +41,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
     )
 
 
-_NOT_YET = "shown among all submissions, and on the pages that show what was run again once the maintainers have run it"
+_NOT_YET = "shown among all submissions; on pages of what was run again once the maintainers have run it"
 
 
 def _is_behind(submission: Submission, settings: Settings) -> bool:

@@ -138,9 +138,7 @@ def test_a_sender_is_told_where_the_result_is(app: FastAPI, database: Database, 
         }
         of_all = receipt(session.scalars(select(Submission)).first(), settings).notes  # type: ignore[arg-type]
     assert told == {
-        "opus_12k": [
-            "shown among all submissions, and on the pages that show what was run again once the maintainers have run it"
-        ],
+        "opus_12k": ["shown among all submissions; on pages of what was run again once the maintainers have run it"],
         "opus_16k": [],
     }
     assert of_all == []
