@@ -73,10 +73,14 @@ class FairTurns:
         """Number of turns that are held or waited for."""
         return self._here
 
+    def has_all_of_one(self, who: str) -> bool:
+        """Whether a sender holds or waits for as many turns as one may."""
+        return self._who[who] == self._of_one
+
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
-        if self._places.statistics().tasks_waiting >= self._senders or self._who[who] == self._of_one:
+        if self._places.statistics().tasks_waiting >= self._senders or self.has_all_of_one(who):
             raise self._busy()
         own = self._of.setdefault(who, anyio.Semaphore(self._each, max_value=self._each))
         patience = waiting_time(self._here, self._number, self._patience, self._longest)

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -78,6 +78,15 @@ def busy(workers: str) -> Unavailable:
     )
 
 
+def busy_with_own() -> Unavailable:
+    """Make the answer where an account's large files have all the places that one may have."""
+    return Unavailable(
+        f"expected fewer than {LONG_OF_ONE} large files, or files in parts, of one account in the checks, got another "
+        "upload; the file was not stored, send it again when one of them has its answer",
+        headers={"Retry-After": "30"},
+    )
+
+
 def _turns(places: int, longest: float, of_one: int | None = None) -> FairTurns:
     return FairTurns(
         places, senders=MAX_WAITING_UPLOADS, patience=SLOT_TIMEOUT_S, longest=longest, of_one=of_one,
@@ -109,12 +118,22 @@ class Checker:
         """Process id of the fork server, which is also that of its process group; None when there is none."""
         return None if self._fork_server is None else self._fork_server.pid
 
-    def slot(self, who: str, *, long: bool = False) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def slot(self, who: str, *, long: bool = False) -> AsyncIterator[None]:
         """Wait for a free worker without holding a thread; ``long`` for a check in parts, or one that takes long.
 
-        Raises Unavailable when too many wait, or too long.
+        Raises Unavailable when too many wait, or too long, and for a sender whose large files have all places of one:
+        each look at another would cost the others seconds, for nothing.
         """
-        return (self._long if long else self._turns).turn(who)
+        self._expect_few_of(who)
+        async with (self._long if long else self._turns).turn(who):
+            if not long:
+                self._expect_few_of(who)
+            yield
+
+    def _expect_few_of(self, who: str) -> None:
+        if self._long.has_all_of_one(who):
+            raise busy_with_own()
 
     @contextmanager
     def remembering(self, key: Hashable) -> Iterator[None]:

@@ -19,7 +19,7 @@ from codec_superb.server.database.models import Account, CheckJob
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import InternalError, ServerError, Unavailable
 from codec_superb.server.ingest import queue
-from codec_superb.server.ingest.checker import LONG_CHECKS, LONG_OF_ONE, Checker, TakesLong, busy
+from codec_superb.server.ingest.checker import LONG_CHECKS, Checker, TakesLong, busy_with_own
 from codec_superb.server.ingest.parts import check, look
 from codec_superb.server.ingest.receive import cannot_store
 from codec_superb.server.ingest.schemas import Receipt
@@ -152,17 +152,18 @@ class Pool:
                 with self._measured():
                     checked = examine(self._database, self._settings, self._checker, file, caller)
             except TakesLong:
-                return self._leave_to_long(job, 1)
+                return self._leave_to_long(job, 1, began)
             if named := len(checked.outcome.parts):
-                return self._leave_to_long(job, named)
+                return self._leave_to_long(job, named, began)
             with checked:
                 store(self._database, self._settings, file, checked, caller, also=end)
         vault_of(self._settings).forget(self._settings.incoming / job.id)
         return True
 
-    def _leave_to_long(self, job: CheckJob, parts: int) -> bool:
-        if not self._within(lambda session: queue.leave_to_long(session, job, parts), always=True):
-            raise busy(f"{LONG_OF_ONE} large files, or files in parts, of one account")
+    def _leave_to_long(self, job: CheckJob, parts: int, began: float) -> bool:
+        seconds = time.monotonic() - began
+        if not self._within(lambda session: queue.leave_to_long(session, job, parts, seconds), always=True):
+            raise busy_with_own()
         return False
 
     def _end_or_put_back(self, job: CheckJob, error: SQLAlchemyError, began: float) -> None:

@@ -12,7 +12,21 @@ from typing import Any, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
-from sqlalchemy import ColumnElement, CursorResult, Delete, Update, delete, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Delete,
+    Update,
+    case,
+    delete,
+    exists,
+    extract,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server import errors
@@ -35,6 +49,8 @@ from codec_superb.server.storage.vault import vault_of
 
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 0.03, 0.3
 """Pauses between two looks at a job of the queue: a check takes a tenth of a second, or a minute."""
+SHORTEST_CHECK_S = 0.5
+"""Seconds for which each check counts at least: beside its own time a process reads, stores and writes down."""
 ATTEMPTS = 3
 """Processes that a check may take with it before it is given up: what ends three of them would end all."""
 SHARED = timedelta(minutes=10)
@@ -65,23 +81,32 @@ def enqueue(
 def claim(session: Session, worker: str, files: str = "", *, long: bool = False) -> CheckJob | None:
     """Give the process ``worker``, which sees ``files``, one to check; None where none waits.
 
-    ``long`` for one in parts, which are not among the others. The oldest of the sender of whom the fewest were taken
-    within :data:`SHARED`. A sender's files leave one of several places to others. What silent processes had is put back
-    first, or given up after the last attempt.
+    ``long`` for one in parts, or a large one, which are not among the others. The oldest of the sender whose files took
+    the least time within :data:`SHARED`, each :data:`SHORTEST_CHECK_S` at least. A sender's files leave one of several
+    places to others, and wait while as many large ones as one may have are not through. What silent processes had is
+    put back first, or given up after the last attempt.
     """
     if not session.scalar(_TO_DO):  # as twice a second in most of the life of a service
         return None
     _take_from_the_silent(session)
     other = aliased(CheckJob)
-    own = select(func.count()).where(other.sender == CheckJob.sender, _is_long(other) == long)
-    taken = own.where(other.state != "queued", other.taken > func.now() - SHARED).scalar_subquery()
-    running = own.where(other.state == "running").scalar_subquery()
+    own = select(func.count()).where(other.sender == CheckJob.sender)
+    running = own.where(other.state == "running", _is_long(other) == long).scalar_subquery()
+    large = own.where(other.state != "done", _is_long(other)).scalar_subquery()
+    now = case((other.state == "running", extract("epoch", func.now() - other.taken)), else_=0.0)
+    spent = func.greatest(func.coalesce(other.seconds, 0.0) + now, SHORTEST_CHECK_S)
+    took = (
+        select(func.coalesce(func.sum(spent), 0.0))
+        .where(other.sender == CheckJob.sender, other.taken > func.now() - SHARED)
+        .scalar_subquery()
+    )
     most = max(1, places(session, long=long) - 1)
     waiting = (
         select(CheckJob)
         .where(CheckJob.state == "queued", CheckJob.files.in_(("", files)), running < most, _is_long(CheckJob) == long)
         .where(CheckJob.worker != worker)  # see pass_on
-        .order_by(taken, CheckJob.created, CheckJob.id)
+        .where(or_(literal(long), large < LONG_OF_ONE))
+        .order_by(took, CheckJob.created, CheckJob.id)
         .limit(1)
         # of two processes at once each takes another
         .with_for_update(skip_locked=True)
@@ -141,15 +166,18 @@ def put_back(session: Session, job: CheckJob) -> None:
     _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1))
 
 
-def leave_to_long(session: Session, job: CheckJob, parts: int) -> bool:
+def leave_to_long(session: Session, job: CheckJob, parts: int, seconds: float) -> bool:
     """Put a job back whose file names so many parts, for whoever checks those: this counts as no attempt.
+
+    ``seconds`` are those that the look at it took.
 
     False where its sender has as many of those as one may have.
     """
     own = (CheckJob.sender == job.sender, CheckJob.state != "done", _is_long(CheckJob))
     if (session.scalar(select(func.count()).select_from(CheckJob).where(*own)) or 0) >= LONG_OF_ONE:
         return False
-    return _changed(session, _own(job).values(state="queued", worker="", attempts=job.attempts - 1, parts=parts))
+    again = {"state": "queued", "worker": "", "attempts": job.attempts - 1, "parts": parts}
+    return _changed(session, _own(job).values(again | {"seconds": seconds}))
 
 
 def pass_on(session: Session, job: CheckJob) -> bool:
@@ -204,7 +232,8 @@ def _take_from_the_silent(session: Session) -> None:
 
 
 def _end(session: Session, job: CheckJob, outcome: dict[str, Any], seconds: float) -> bool:
-    return _changed(session, _own(job).values(state="done", outcome=outcome, seconds=seconds))
+    its = func.coalesce(CheckJob.seconds, 0.0) + seconds  # after a look
+    return _changed(session, _own(job).values(state="done", outcome=outcome, seconds=its))
 
 
 def _own(job: CheckJob) -> Update:

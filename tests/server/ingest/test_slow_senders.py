@@ -199,6 +199,29 @@ def test_a_file_that_waits_too_long_leaves_its_turn(settings: Settings, monkeypa
     run(twice)
 
 
+@ON_SQLITE
+def test_who_has_two_large_files_in_the_checks_costs_nobody_a_look(settings: Settings) -> None:
+    """Neither when another comes nor when the turn of one that waited does; others are looked at as before."""
+
+    async def refused(made: Checker) -> None:
+        with pytest.raises(Unavailable, match="fewer than 2 large files"):
+            await _in_turn(made, "eve", False)
+
+    async def several() -> None:
+        with closing(Checker(settings)) as made:
+            async with anyio.create_task_group() as tasks, made.slot("eve", long=True):
+                async with made.slot("ann"):
+                    tasks.start_soon(refused, made)  # waits behind ann
+                    tasks.start_soon(_in_turn, made, "eve", True)
+                    await anyio.wait_all_tasks_blocked()
+                    await refused(made)
+                await _in_turn(made, "ann", False)
+                await anyio.wait_all_tasks_blocked()
+            await _in_turn(made, "eve", False)
+
+    run(several)
+
+
 async def _in_turn(made: Checker, who: str, long: bool) -> None:
     async with made.slot(who, long=long):
         pass

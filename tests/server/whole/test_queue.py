@@ -99,3 +99,41 @@ def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: 
             assert fill("another token", ann) == 16
             assert fill("a third", ann) == 0
         heartbeat.stop()
+
+
+def test_senders_share_time_and_not_numbers(postgres: PostgresServer, tmp_path: Path) -> None:
+    """A series of small files took less time than one large one; who has two large ones there waits with the rest."""
+    with shared_place(postgres, tmp_path) as (database, _), database.transaction(write=True) as session:
+        session.add(RunningProcess(id="w", name="w", serves=False, checks=2, program="", schema="", key=""))
+
+        def enqueue(name: str, sender: str) -> None:
+            queue.enqueue(session, name, sender=sender, account_id=None, sha256=sha(name))
+            session.flush()
+
+        def take() -> CheckJob:
+            found = queue.claim(session, "w")
+            assert found is not None
+            return found
+
+        for number in range(14):
+            enqueue(f"honest {number}", "ann")
+            assert queue.accept(session, take(), "made", new=True, seconds=0.4)
+        for number in range(4):
+            enqueue(f"large {number}", "eve")
+        enqueue("honest last", "ann")
+        for number in range(2):
+            job = take()  # eve has taken less so far: 0 and 5 seconds against 14 x 0.5
+            assert job.id == f"large {number}"
+            assert queue.leave_to_long(session, job, 1, 5.0)
+        assert take().id == "honest last"
+        assert queue.claim(session, "w") is None  # two large ones of eve wait for their check
+        for number in range(2):
+            enqueue(f"later {number}", "eve")
+        first = queue.claim(session, "w", long=True)
+        assert first is not None
+        assert first.id == "large 0"
+        assert queue.accept(session, first, "made", new=True, seconds=60.0)
+        enqueue("honest again", "ann")
+        assert take().id == "honest again"
+        session.refresh(first)
+        assert first.seconds == 65.0
