@@ -125,7 +125,8 @@ def test_senders_share_time_and_not_numbers(postgres: PostgresServer, tmp_path: 
             job = take()  # eve has taken less so far: 0 and 5 seconds against 14 x 0.5
             assert job.id == f"large {number}"
             assert queue.leave_to_long(session, job, 1, 5.0)
-        assert take().id == "honest last"
+        last = take()
+        assert last.id == "honest last"
         assert queue.claim(session, "w") is None  # two large ones of eve wait for their check
         for number in range(2):
             enqueue(f"later {number}", "eve")
@@ -133,6 +134,7 @@ def test_senders_share_time_and_not_numbers(postgres: PostgresServer, tmp_path: 
         assert first is not None
         assert first.id == "large 0"
         assert queue.accept(session, first, "made", new=True, seconds=60.0)
+        assert queue.accept(session, last, "made", new=True, seconds=0.4)
         enqueue("honest again", "ann")
         assert take().id == "honest again"
         session.refresh(first)
