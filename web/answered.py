@@ -77,7 +77,7 @@ def front_answer(rows: Sequence[BoardRow], key: str) -> Answer | None:
 
 
 def _answered(row: BoardRow, found: ApplicationRow, key: str) -> Answered[Answer]:
-    sender = row.submitter if found.run_again is False else row.result.sender or f"codec:{row.result.codec}"
+    sender = row.result.sender or f"codec:{row.result.codec}"
     confirmed = row.source == "verified" and found.run_again is True
     return Answered(answer_of(row, key), sender, confirmed, row.received, row.result.codec)
 

@@ -36,7 +36,8 @@ def enqueue(
     if bool(submissions) == every or (every and clips is not None):
         raise typer.BadParameter("expected ID…, with --clips if wanted, or --all")
     with server_transaction(database, storage, write=True) as session:
-        from codec_superb.server.verification.jobs import enqueue_by_hand, enqueue_unverified
+        from codec_superb.server.verification.candidates import enqueue_unverified
+        from codec_superb.server.verification.jobs import enqueue_by_hand
 
         if every:
             queued = enqueue_unverified(session)

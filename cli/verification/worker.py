@@ -59,7 +59,8 @@ def work(context: Context, handlers: Mapping[str, Handler], *, once: bool, poll:
     ``once`` ends with an empty queue, and where the database is away; without it only an interrupt does, which puts the
     job back.
     """
-    from codec_superb.server.verification.jobs import claim, enqueue_unverified
+    from codec_superb.server.verification.candidates import enqueue_unverified
+    from codec_superb.server.verification.jobs import claim
 
     def take(session: Session) -> VerificationJob | None:
         if context.settings.verify_accepted and "verify" in handlers:

@@ -106,17 +106,18 @@ class BoardEntry:
 
     @property
     def sender(self) -> str:
-        """Who counts once where what most have is chosen: an account; each verified or published codec by itself."""
-        return self.submitter if self.source == "self-reported" else f"{self.source}:{self.codec}"
-
-    def sender_of(self, *rows: ApplicationRow) -> str:
-        """Who counts for figures: of one that nobody ran again the account, whatever the badge of its submission."""
-        return self.sender if all(row.run_again is not False for row in rows) else self.submitter
+        """Who counts once where what most have is chosen: an account, whatever was run again; a published codec."""
+        return self.submitter or f"{self.source}:{self.codec}"
 
     def state_of(self, dataset: str) -> str:
         """Return the state of a dataset that it was run on; '' for all datasets together, and where it was not."""
         found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
         return next(found, "")
+
+    def is_ranked_in(self, category: Category) -> bool:
+        """Whether it has a complete score of a category at bits that were counted."""
+        own = self.figures.get((category, ""))
+        return own is not None and own.complete and own.score[0] is not None and self.counted
 
     def is_complete_on(self, dataset: str) -> bool:
         """Whether no clip of a dataset, of any category, is lacking."""

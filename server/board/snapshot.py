@@ -110,17 +110,12 @@ class ResultFrame:
         names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
         return tuple((name, states.get(name, "")) for name in names), row.model
 
-    def senders(self, key: str) -> NDArray[np.int64]:
-        """Return a number for who sent each value: of one of an application that nobody ran again the account."""
-        which = key if key in APPLICATIONS else ""
-        return self._kept(f"senders {which}", lambda: self._senders_of(which))
+    def senders(self) -> NDArray[np.int64]:
+        """Return a number for who sent each codec's values."""
+        return self._kept("senders", self._senders)
 
-    def _senders_of(self, application: str) -> NDArray[np.int64]:
+    def _senders(self) -> NDArray[np.int64]:
         names = [entry.sender for entry in self.entries]
-        if application:
-            rows = (entry.application(application, self.category, self.dataset) for entry in self.entries)
-            said = zip(self.entries, rows, names, strict=True)
-            names = [name if row is None else entry.sender_of(row) for entry, row, name in said]
         return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
     def rates_behind(self, of: str, key: str) -> Numbers:
@@ -267,6 +262,10 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
+ENOUGH = 3
+"""Codecs that were run again from which a page shows these alone: fewer are no comparison, and hid all the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The public state of one revision."""
@@ -292,14 +291,14 @@ class Snapshot:
         """Return the source whose results of a category are shown where nobody chose one."""
         found = self._defaults.get(category)
         if found is None:
-            usual = self.usual_source(lambda entry: (category, "") in entry.figures)
+            usual = self.usual_source(lambda entry: entry.is_ranked_in(category))
             found = self._defaults[category] = usual if self.runs else "table3"
         return found
 
-    def usual_source(self, shows: Callable[[BoardEntry], bool] = lambda _: True) -> ShownSource:
-        """Return ``verified`` where the maintainer wants that and something that a page shows was run again."""
-        run_again = self.preferred == "verified" and any(map(shows, self.entries("verified")))
-        return "verified" if run_again else "runs"
+    def usual_source(self, shows: Callable[[BoardEntry], bool]) -> ShownSource:
+        """Return ``verified`` where the maintainer wants that and enough codecs that a page shows were run again."""
+        enough = self.preferred == "verified" and sum(map(shows, self.entries("verified"))) >= ENOUGH
+        return "verified" if enough else "runs"
 
     def of(self, source: ShownSource) -> Snapshot:
         """Return the same with the submissions of a source alone."""

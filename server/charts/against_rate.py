@@ -15,7 +15,6 @@ from codec_superb.server.charts.rows import (
     datasets_with,
     on_usual_states,
     rows_of,
-    sender_of,
     source_choices,
     source_text,
 )
@@ -126,7 +125,7 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     """Find the value on the original sound that most senders have by the model of the front; others say theirs."""
     front = front_answer(rows, key)
     its = [row for row in rows if answer_of(row, key) == front]
-    row = original_of((each.applications[key], sender_of(each, key)) for each in its)
+    row = original_of((each.applications[key], each.result.sender) for each in its)
     if row is None or row.numbers.reference.value is None:
         return []
     labels = model_labels(each.applications[key].model for each in rows)

@@ -16,7 +16,7 @@ from codec_superb.web.site.whose import ShownSource
 
 def of_clips(snapshot: Snapshot, state: ChartState) -> tuple[ShownSource, Snapshot]:
     """Return the chosen source, or the leaderboard's default, and its submissions: published figures have no clips."""
-    usual = snapshot.usual_source(lambda entry: (state.category, "") in entry.figures)
+    usual = snapshot.usual_source(lambda entry: entry.is_ranked_in(state.category))
     known: dict[str, ShownSource] = {source: source for source in get_args(ShownSource)}
     source = known[checked_choice("source", state.source or usual, list(known))]
     return source, snapshot.of(source)

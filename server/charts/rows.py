@@ -31,7 +31,7 @@ def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
         there = [row for row in rows if row.applications[key].numbers.dataset == dataset and not _of_table(row, key)]
         if there:
             usual[dataset] = most_sent_and_whole(
-                (_state(row, key), sender_of(row, key), row.result.summary.complete) for row in there
+                (_state(row, key), row.result.sender, row.result.summary.complete) for row in there
             )
     return [
         row for row in rows
@@ -42,11 +42,6 @@ def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
 def _of_table(row: BoardRow, key: str) -> bool:
     """Whether a figure is of a published table, also where a submission's row takes it over."""
     return row.source == "published" or row.applications[key].codec != row.result.codec
-
-
-def sender_of(row: BoardRow, key: str) -> str:
-    """Return who counts once for a row's figure of an application: of one that nobody ran again the account."""
-    return row.submitter if row.applications[key].run_again is False else row.result.sender
 
 
 def _state(row: BoardRow, key: str) -> tuple[str | None, ...]:

@@ -96,9 +96,8 @@ class _Entry:
 
     @property
     def sender(self) -> str:
-        """Who counts once: an account; each verified codec by itself, as on the board."""
-        own = self.submission
-        return f"verified:{own.codec.name}" if own.status == "verified" else own.sender
+        """Who counts once, as on the board: an account."""
+        return self.submission.sender
 
     @property
     def nothing_failed(self) -> bool:

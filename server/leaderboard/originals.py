@@ -115,9 +115,7 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
 
 
 def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
-    return Told(
-        entry.sender_of(row), entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers
-    )
+    return Told(entry.sender, entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers)
 
 
 def rows_on(
@@ -133,7 +131,7 @@ def rows_on(
     for group in groups.values():
         told = [_told(entry, row, whole=entry.codec in whole) for entry, row in group]
         for (entry, row), apart in zip(group, are_apart(told), strict=True):
-            found[entry.codec].append(replace(row, sender=entry.sender_of(row), apart=apart))
+            found[entry.codec].append(replace(row, sender=entry.sender, apart=apart))
     return found
 
 
@@ -152,10 +150,9 @@ def with_apart(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
 
 
 def _told_by(row: BoardRow, figure: ApplicationRow) -> Told:
-    covered = figure.run_again is not False
     whole = row.result.summary.complete and not row.result.uncounted
-    sender = row.result.sender if covered else row.submitter
-    return Told(sender, row.submitter, row.source == "verified" and covered, whole, figure.numbers)
+    confirmed = row.source == "verified" and figure.run_again is not False
+    return Told(row.result.sender, row.submitter, confirmed, whole, figure.numbers)
 
 
 def told_apart(row: BoardRow, key: str) -> BoardRow:

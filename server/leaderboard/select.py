@@ -157,7 +157,7 @@ def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
         entry = frame.entries[position]
         if (row := entry.application(key, frame.category, frame.dataset)) is not None:
             places.append(position)
-            told.append(Failures(entry.sender_of(row), row.numbers.failed, row.numbers.n + row.numbers.failed))
+            told.append(Failures(entry.sender, row.numbers.failed, row.numbers.n + row.numbers.failed))
     found = np.zeros(len(frame), np.bool_)
     found[places] = fails_more(told)
     return found
@@ -175,7 +175,7 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
         usual = most_answered(told) if told else -1
         return usual, combinations.datasets[usual] if told else ()
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
-    once = np.unique(np.stack([combinations.numbers[passed], frame.senders(key)[passed]]), axis=1)[0]
+    once = np.unique(np.stack([combinations.numbers[passed], frame.senders()[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
     present = [
         (-senders[i], -counts[i], -len(names), combinations.texts[i], names, i)
@@ -193,8 +193,7 @@ def _answered(frame: ResultFrame, passed: _Mask, key: str) -> list[Answered[int]
         entry = frame.entries[position]
         if (row := entry.application(key, frame.category, frame.dataset)) is not None:
             confirmed = entry.source == "verified" and row.run_again is True
-            sender = entry.sender_of(row)
-            found.append(Answered(int(numbers[position]), sender, confirmed, entry.received, entry.codec))
+            found.append(Answered(int(numbers[position]), entry.sender, confirmed, entry.received, entry.codec))
     return found
 
 

@@ -64,10 +64,7 @@ def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
 def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of MSEB by their senders, that over all locales ('') first, then by codecs."""
     found = sent(
-        (dataset, entry.sender_of(*rows))
-        for entry in snapshot.runs
-        for dataset in entry.applications
-        if (rows := _rows(entry, dataset))
+        (dataset, entry.sender) for entry in snapshot.runs for dataset in entry.applications if _rows(entry, dataset)
     )
     ordered = sorted(found, key=lambda name: (-found[name][0], name != "", -found[name][1], name))
     return [(name, found[name][1]) for name in ordered]

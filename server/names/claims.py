@@ -14,6 +14,7 @@ from codec_superb.pipeline.submission.schema import SUBMISSION_NAME
 from codec_superb.server.database.models import (
     PUBLIC,
     STANDING,
+    Account,
     AuditEntry,
     Codec,
     Family,
@@ -37,6 +38,8 @@ from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.web.text import count
 
+STANDS_FOR = "standing"
+"""Kind of the warning of what would stand in front of others' results under a name of the catalogue."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 
@@ -136,13 +139,23 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
     if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
         yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
         return
-    last = session.execute(_decisions_of_others(submission.account_id, name).limit(1)).one_or_none()
-    if last is not None and last.detail.get("after") not in PUBLIC:
+    last = _last_against(session, submission.account)
+    if last is not None:
         told = last.detail.get("reason") or ("run again, it differs" if "verdict" in last.detail else "no reason given")
         yield (
             "earlier",
             f"the last decision about what {name} sent was against it ({last.name}, version {last.version}: {told})",
         )
+
+
+def is_doubted(session: Session, account: Account) -> bool:
+    """Whether the last decision of others about what an account sent was against it."""
+    return _last_against(session, account) is not None
+
+
+def _last_against(session: Session, account: Account) -> Any:
+    last = session.execute(_decisions_of_others(account.id, account.name).limit(1)).one_or_none()
+    return None if last is None or last.detail.get("after") in PUBLIC else last
 
 
 def expect_no_selection(session: Session, submission: Submission) -> None:
@@ -245,7 +258,7 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if standing is None or standing.status == "verified" or _of_one(standing, submission):
         return
     if not _gives_way(standing, submission):
-        yield "name", f"stands in front of the results of {_sender(standing)} under a name of the catalogue"
+        yield STANDS_FOR, f"stands in front of the results of {_sender(standing)} under a name of the catalogue"
 
 
 def _of_one(one: Submission, other: Submission) -> bool:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
+from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
@@ -102,7 +103,8 @@ def _weights(chosen: Any) -> dict[str, float]:
 
 
 def _source(chosen: ShownSource | None, snapshot: Snapshot) -> ShownSource:
-    return chosen or snapshot.usual_source()
+    ranked = (snapshot.default_source(category) == "verified" for category in CATEGORIES)
+    return chosen or ("verified" if any(ranked) else "runs")
 
 
 def _bands(request: Request, snapshot: Snapshot, source: ShownSource) -> BandsAnswer:

@@ -75,8 +75,9 @@ def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[
     entries = tuple(entry for entry, _ in chosen)
     cells = [cell for name in aspects for cell in _cells(snapshot, source, name, ranked[name], entries)]
     datasets = {name: found.datasets for name, found in ranked.items()}
-    senders = Counter(entry.sender for entry in entries)
-    votes = tuple(Fraction(1, senders[entry.sender]) for entry in entries)
+    rivals = [f"verified:{entry.codec}" if entry.source == "verified" else entry.sender for entry in entries]
+    each = Counter(rivals)
+    votes = tuple(Fraction(1, each[rival]) for rival in rivals)
     return Field(entries, [rate for _, rate in chosen], tuple(cells), votes, datasets, tuple(unranked))
 
 

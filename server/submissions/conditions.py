@@ -64,9 +64,8 @@ def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list
     card, document = Card.model_validate(submission.card), submission.document
     applications = marked_applications(session, submission, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
-    # as on the board: a verified codec is one, but for a figure that nobody ran again
-    sender = f"verified:{card.name}" if submission.status == "verified" else submission.sender
-    applications = [replace(row, sender=sender if row.run_again else submission.sender) for row in applications]
+    sender = submission.sender
+    applications = [replace(row, sender=sender) for row in applications]
     source = source_label(submission.status, submission.sender)
     states = {one["name"]: one["manifest_hash"] for one in document["datasets"]}
     results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)

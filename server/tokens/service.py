@@ -71,10 +71,10 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of tokens, by their senders, then by how many codecs they have."""
     found = sent(
-        (dataset, entry.sender_of(*own))
+        (dataset, entry.sender)
         for entry in snapshot.runs
         for dataset, rows in entry.applications.items()
-        if dataset and (own := [row for row in rows.values() if is_of_tokens(row)])
+        if dataset and any(map(is_of_tokens, rows.values()))
     )
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 

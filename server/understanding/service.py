@@ -84,10 +84,10 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
     """List the datasets with a figure of a task, by their senders, then by how many codecs they have."""
     found = sent(
-        (dataset, entry.sender_of(*rows))
+        (dataset, entry.sender)
         for entry in snapshot.runs
         for dataset in filter(None, entry.applications)
-        if (rows := _rows(entry, dataset))
+        if _rows(entry, dataset)
     )
     return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 

@@ -30,6 +30,7 @@ from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.people.audit import record
 from codec_superb.server.storage.custom_tasks import custom_tasks
+from codec_superb.server.verification.candidates import after_difference
 from codec_superb.server.verification.keys import find as find_key
 
 AHEAD = timedelta(days=1)
@@ -186,6 +187,7 @@ def _change(session: Session, submission: Submission, statement: Statement, name
     if submission.status != "held":
         reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])
         decide(session, submission.id, "hold", shortened(as_seen(reason)), actor=name)
+    after_difference(session, submission, actor=name)
 
 
 def shortened(reason: str) -> str:

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import CursorResult, Update, func, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import Codec, Submission, VerificationJob, now
+from codec_superb.server.database.models import Submission, VerificationJob, now
 from codec_superb.server.errors import Conflict, NotFound
 from codec_superb.server.people.audit import record
 
@@ -30,6 +30,8 @@ PAUSES = (timedelta(minutes=1), timedelta(minutes=5))
 """After the first and the second failed attempt: what is full or away for a moment must not cost all three."""
 SHARED = timedelta(days=1)
 """Time within which accounts have equal shares of the workers, counted in jobs."""
+BY_HAND = "submission.queued"
+"""Action in the audit log of who queues a submission by hand: its job stays in the queue."""
 MESSAGE_LIMIT = 20_000
 """Characters of a message that are kept."""
 
@@ -71,7 +73,7 @@ def enqueue_by_hand(session: Session, submission_id: str, clips: int | None, *, 
         raise NotFound(f"no submission has the id {submission_id!r}")
     if submission.status not in ("held", "self-reported", "verified"):
         raise Conflict(f"expected a submission that is held or public, got {submission_id}: {submission.status}")
-    record(session, actor, "submission.queued", submission_id, clips=clips)
+    record(session, actor, BY_HAND, submission_id, clips=clips)
     return enqueue(session, submission_id, "verify", clips=clips)
 
 
@@ -139,32 +141,6 @@ def give_back(session: Session, job: VerificationJob, worker: str, *, pause: tim
     until = None if pause is None else _clock(session) + pause
     back = {"state": "queued", "worker": "", "heartbeat": until, "attempts": job.attempts - 1}
     return _changed(session, _own(job, worker).values(back))
-
-
-def enqueue_unverified(session: Session) -> int:
-    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many.
-
-    Not partial ones under a name that nobody owns, where others' complete results are verified: verified too, they
-    would stand in front of these.
-    """
-    other = aliased(Submission)
-    in_front = select(other.id).where(
-        other.codec_id == Submission.codec_id, other.condition == Submission.condition, other.status == "verified",
-        other.complete, other.account_id.is_distinct_from(Submission.account_id), Codec.owner_id.is_(None),
-    )  # fmt: skip
-    known = select(VerificationJob.id).where(
-        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
-    )
-    wanted = (
-        select(Submission.id)
-        .join(Codec, Codec.id == Submission.codec_id)
-        .where(Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists())
-        .where(Submission.complete | ~in_front.exists())
-    )
-    found = session.scalars(wanted.order_by(Submission.received, Submission.id)).all()
-    for submission_id in found:
-        enqueue(session, submission_id, "verify", clips=None)
-    return len(found)
 
 
 def all_jobs(session: Session, *, limit: int) -> Sequence[VerificationJob]:

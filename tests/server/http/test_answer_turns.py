@@ -163,4 +163,4 @@ def test_who_waits_gets_the_newest_revision(client: TestClient, database: Databa
         newest = app.state.board.refresh().revision
         portal.call(held.__aexit__, None, None, None)
         assert page.result().status_code == 200
-    assert app.state.answers.find(("/tokens", sha256(b"None").hexdigest(), newest))
+    assert app.state.answers.find(("/tokens", sha256(b"(None, None)").hexdigest(), newest))

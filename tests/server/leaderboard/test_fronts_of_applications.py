@@ -152,7 +152,8 @@ def test_a_half_says_nothing_of_the_originals(app: FastAPI, database: Database) 
     def fill(session: Session) -> None:
         for number, left_out in enumerate((2, 3)):
             figure = Probed(EVENTS, 30.0 + number, 40.0, left_out=left_out)
-            key = make_submission(session, f"codec_{number}", 8.0 + number, status="verified", applications=[figure])
+            made = {"status": "verified", "applications": [figure], "owner": HONEST[number]}
+            key = make_submission(session, f"codec_{number}", 8.0 + number, **made)  # type: ignore[arg-type]
             attest(session, key, "bits", "aec")
 
     with serving(app, database, fill) as client:

@@ -19,7 +19,7 @@ from codec_superb.server.names import catalogue
 from codec_superb.server.names.board_words import said_of_the_board, stamp_doubts, told_settings
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of
-from codec_superb.server.verification.jobs import enqueue_unverified
+from codec_superb.server.verification.candidates import enqueue_unverified
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def send(request: pytest.FixtureRequest, service: Service, tmp_path: Path) -> An
 def test_clips_that_failed_under_a_condition_were_asked_for(send: Any) -> None:
     """Half of the clips fail under bit errors: a complete result of another account waits, the honest one stands."""
     assert send("ann", lost=6)["status"] == "self-reported"
-    assert [warning["kind"] for warning in send("mallory")["warnings"]] == ["name"]
+    assert [warning["kind"] for warning in send("mallory")["warnings"]] == ["standing"]
     assert send("ann", lost=5)["status"] == "self-reported"
 
 

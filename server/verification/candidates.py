@@ -1,0 +1,99 @@
+"""Which submissions the worker runs again by itself: the newest of each account, until one of its account differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Text, cast, delete, select
+from sqlalchemy.orm import Session, aliased
+
+from codec_superb.server.database.models import PUBLIC, Account, AuditEntry, Codec, Submission, VerificationJob
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names.claims import STANDS_FOR, is_doubted
+from codec_superb.server.verification.jobs import BY_HAND, enqueue
+
+
+def enqueue_unverified(session: Session) -> int:
+    """Queue what is self-reported on datasets of the benchmark and was never queued; return how many.
+
+    Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
+    would have fifty draws. Under a name that nobody owns also what waits since it would stand in front of another's
+    results, which nobody has run again either. Not partial ones under such a name where others' complete results are
+    verified. Nothing of an account about whom the last decision was against it: a moderator is to look first.
+    """
+    _drop_jobs(session, ~_newest())
+    doubted: dict[int | None, bool] = {}
+    found = 0
+    for row in _candidates(session):
+        if row.account_id not in doubted:
+            account = None if row.account_id is None else session.get_one(Account, row.account_id)
+            doubted[row.account_id] = account is not None and is_doubted(session, account)
+        if not doubted[row.account_id] and (row.status != "held" or _waits_for_its_name(row.warnings)):
+            enqueue(session, row.id, "verify", clips=None)
+            found += 1
+    return found
+
+
+def after_difference(session: Session, submission: Submission, *, actor: str) -> None:
+    """Hold the account's other self-reported versions of a codec of which one differs, and queue nothing more of it."""
+    if submission.account_id is None:
+        return
+    others = select(Submission.id).where(
+        Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id,
+        Submission.id != submission.id, Submission.status == "self-reported", Submission.custom.is_(False),
+    )  # fmt: skip
+    reason = f"version {submission.version} of the same account, run again, differs"
+    for identity in session.scalars(others.order_by(Submission.version)).all():
+        decide(session, identity, "hold", reason, actor=actor)
+    _drop_jobs(session, Submission.account_id == submission.account_id)
+
+
+def _candidates(session: Session) -> Iterator[Any]:
+    other = aliased(Submission)
+    in_front = select(other.id).where(
+        other.codec_id == Submission.codec_id, other.condition == Submission.condition, other.status == "verified",
+        other.complete, other.account_id.is_distinct_from(Submission.account_id), Codec.owner_id.is_(None),
+    )  # fmt: skip
+    known = select(VerificationJob.id).where(
+        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
+    )
+    waits = (
+        (Submission.status == "held")
+        & Submission.decided_by.is_(None)
+        & cast(Submission.warnings, Text).like(f'%"{STANDS_FOR}"%')
+    )
+    wanted = (
+        select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
+        .join(Codec, Codec.id == Submission.codec_id)
+        .where((Submission.status == "self-reported") | waits, Submission.custom.is_(False), ~known.exists())
+        .where(Submission.complete | ~in_front.exists(), _newest())
+        .order_by(Submission.received, Submission.id)
+    )
+    yield from session.execute(wanted).all()
+
+
+def _newest() -> Any:
+    """Whether nothing newer of the same account, codec and condition is public."""
+    later = aliased(Submission)
+    newer = select(later.id).where(
+        later.account_id == Submission.account_id, later.codec_id == Submission.codec_id,
+        later.condition == Submission.condition, later.version > Submission.version,
+        later.status.in_(PUBLIC), later.custom.is_(False),
+    )  # fmt: skip
+    return ~newer.exists()
+
+
+def _waits_for_its_name(warnings: list[Mapping[str, Any]]) -> bool:
+    """Whether nothing else holds it: what is unusual, a moderator looks at."""
+    return {each["kind"] for each in warnings if each["holds"]} == {STANDS_FOR}
+
+
+def _drop_jobs(session: Session, which: Any) -> None:
+    """Take out of the queue what nobody has queued by hand; the submission is queued again where it may be."""
+    by_hand = select(AuditEntry.subject).where(AuditEntry.action == BY_HAND)
+    of = select(Submission.id).where(which, Submission.id.not_in(by_hand))
+    jobs = delete(VerificationJob).where(
+        VerificationJob.kind == "verify", VerificationJob.state == "queued", VerificationJob.submission_id.in_(of)
+    )
+    session.execute(jobs, execution_options={"synchronize_session": False})

@@ -1,0 +1,107 @@
+"""What the worker runs again by itself: one draw for an account's fiction, and no name kept by what nobody can run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from support.server.board import make_submission
+
+from codec_superb.server.database.models import Codec, Submission, VerificationJob
+from codec_superb.server.database.session import Database
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.names.claims import STANDS_FOR
+from codec_superb.server.people.audit import record
+from codec_superb.server.verification.candidates import after_difference, enqueue_unverified
+from codec_superb.server.verification.jobs import claim, enqueue_by_hand
+
+
+def queued(session: Session) -> list[str]:
+    """Return the submissions that wait, the first in front."""
+    found = select(VerificationJob).where(VerificationJob.state == "queued").order_by(VerificationJob.id)
+    return [job.submission_id for job in session.scalars(found)]
+
+
+def differ(session: Session, identity: str) -> None:
+    """Do what an attestation that differs does."""
+    decide(session, identity, "hold", "run again: these differ", actor="the board")
+    record(session, "the board", "attestation.received", identity, verdict="differs")
+    after_difference(session, session.get_one(Submission, identity), actor="the board")
+
+
+def statuses(session: Session, *identities: str) -> list[str]:
+    """Return the statuses as they are stored."""
+    return [session.get_one(Submission, each, populate_existing=True).status for each in identities]
+
+
+def test_many_versions_are_one_draw(database: Database) -> None:
+    """The newest is queued; what was queued before it goes; when it differs, the others wait, and nothing is drawn."""
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "opus_12k", owner="eve")
+        assert enqueue_unverified(session) == 1
+        second = make_submission(session, "opus_12k", owner="eve")
+        honest = make_submission(session, "opus_16k", owner="ann")
+        other = make_submission(session, "mp3_32k", owner="eve")
+        assert enqueue_unverified(session) == 3
+        assert queued(session) == [second, honest, other]
+        job = claim(session, "worker", kinds=("verify",))
+        assert job is not None
+        assert job.submission_id == second
+        differ(session, second)
+        assert statuses(session, first, second, honest, other) == ["held", "held", "self-reported", "self-reported"]
+        assert queued(session) == [honest]  # neither an older version nor another codec of the account
+        make_submission(session, "vorbis_q0", owner="eve")
+        assert enqueue_unverified(session) == 0
+        decide(session, second, "accept", "a library of another version", actor="Mo")
+        assert enqueue_unverified(session) == 2  # the account's other codecs
+
+
+def test_what_a_maintainer_queued_stays(database: Database) -> None:
+    """An older version, and one of an account of which something differs."""
+    with database.transaction(write=True) as session:
+        first = make_submission(session, "opus_12k", owner="eve")
+        enqueue_by_hand(session, first, None, actor="Mo")
+        second = make_submission(session, "opus_12k", owner="eve")
+        enqueue_unverified(session)
+        assert queued(session) == [first, second]
+        differ(session, second)
+        assert queued(session) == [first]
+
+
+def test_versions_of_others_and_under_conditions_are_their_own(database: Database) -> None:
+    """A later result of another account keeps nobody out of the queue."""
+    with database.transaction(write=True) as session:
+        for owner in ("ann", "bob", None, None):
+            made = make_submission(session, "opus_12k", owner=owner)
+            session.get_one(Codec, session.get_one(Submission, made).codec_id).owner_id = None
+        assert enqueue_unverified(session) == 4
+        assert enqueue_unverified(session) == 0
+
+
+def test_what_waits_for_a_name_is_run_again(database: Database) -> None:
+    """It stands in front of what nobody ran again; whatever else is unusual a moderator looks at."""
+
+    def warned(identity: str, *kinds: str) -> None:
+        warnings: list[Any] = [{"kind": kind, "where": "", "text": kind, "holds": True} for kind in kinds]
+        session.get_one(Submission, identity).warnings = [
+            *warnings, {"kind": "lag", "where": "", "text": "late", "holds": False},
+        ]  # fmt: skip
+
+    with database.transaction(write=True) as session:
+        waits = make_submission(session, "opus_12k", owner="ann", status="held")
+        warned(waits, STANDS_FOR)
+        unusual = make_submission(session, "opus_16k", owner="ann", status="held")
+        warned(unusual, STANDS_FOR, "too good")
+        held = make_submission(session, "mp3_32k", owner="ann")
+        warned(held, STANDS_FOR)
+        session.flush()
+        assert enqueue_unverified(session) == 2
+        assert queued(session) == [waits, held]
+        decide(session, waits, "verify", "run again", actor="the board")
+        assert statuses(session, waits) == ["verified"]
+    with database.transaction(write=True) as session:
+        by_hand = make_submission(session, "vorbis_q0", owner="bob")
+        warned(by_hand, STANDS_FOR)
+        decide(session, by_hand, "hold", "why?", actor="Mo")
+        assert enqueue_unverified(session) == 0
