@@ -46,7 +46,7 @@ class Settings(BaseSettings):
     base_url: str = "http://127.0.0.1:8000"
     """Address by which people reach the service, for links in files; ``https`` makes cookies secure."""
     default_source: ShownSource = "verified"
-    """What pages show where nobody chose: ``verified``, wherever three codecs were run again, or ``runs``, everything."""
+    """What pages show where nobody chose: ``verified``, wherever three codecs were run again, or ``runs``, all."""
     anonymous_uploads: bool = False
     """Accept uploads without a token into the moderation queue."""
     upload_limit: int = Field(default=100 * MEGABYTE, ge=1)
