@@ -27,7 +27,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve sixteen codecs of five families on SQLite; yield the address."""
     folder = tmp_path_factory.mktemp("site")
     settings = Settings(
-        database=f"sqlite:///{folder / 'board.sqlite'}", storage=folder / "storage", secret_key="x" * 40
+        database=f"sqlite:///{folder / 'board.sqlite'}",
+        storage=folder / "storage",
+        secret_key="x" * 40,
+        default_source="runs",
     )
     upgrade(settings.database_url)
     database = Database(settings.database_url)
