@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import CursorResult, Update, func, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import Codec, Submission, VerificationJob, now
+from codec_superb.server.database.models import Submission, VerificationJob, now
 from codec_superb.server.errors import Conflict, NotFound
 from codec_superb.server.people.audit import record
 
@@ -142,24 +142,12 @@ def give_back(session: Session, job: VerificationJob, worker: str, *, pause: tim
 
 
 def enqueue_unverified(session: Session) -> int:
-    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many.
-
-    Not partial ones under a name that nobody owns, where others' complete results are verified: verified too, they
-    would stand in front of these.
-    """
-    other = aliased(Submission)
-    in_front = select(other.id).where(
-        other.codec_id == Submission.codec_id, other.condition == Submission.condition, other.status == "verified",
-        other.complete, other.account_id.is_distinct_from(Submission.account_id), Codec.owner_id.is_(None),
-    )  # fmt: skip
+    """Queue every self-reported submission on datasets of the benchmark that was never queued; return how many."""
     known = select(VerificationJob.id).where(
         VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
     )
-    wanted = (
-        select(Submission.id)
-        .join(Codec, Codec.id == Submission.codec_id)
-        .where(Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists())
-        .where(Submission.complete | ~in_front.exists())
+    wanted = select(Submission.id).where(
+        Submission.status == "self-reported", Submission.custom.is_(False), ~known.exists()
     )
     found = session.scalars(wanted.order_by(Submission.received, Submission.id)).all()
     for submission_id in found:
