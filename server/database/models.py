@@ -20,6 +20,7 @@ from sqlalchemy import (
     UniqueConstraint,
     case,
     exists,
+    false,
     or_,
 )
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column, relationship
@@ -174,6 +175,8 @@ class Submission(Base):
     """On datasets that are not of the benchmark: shown as custom, never ranked, never the current version."""
     condition: Mapped[str] = mapped_column(String(100), default="")
     """What it was made under (``loss:10``), never ranked, never the current version; '' for a clean one."""
+    behind: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Of a verified one of a name that nobody owns: whether another verified one stands, under the same condition."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -226,16 +229,20 @@ SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 """Submissions of a codec's history: public ones, and those that were public and are withdrawn."""
 
 
-def standing(status: InstrumentedAttribute[str], nobodys: ColumnElement[bool]) -> tuple[ColumnElement[Any], ...]:
+def standing(
+    status: InstrumentedAttribute[str], behind: InstrumentedAttribute[bool], nobodys: ColumnElement[bool]
+) -> tuple[ColumnElement[Any], ...]:
     """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
 
-    Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later;
-    ``status``, and whether the name is ``nobodys``, are those of now, or of a moment.
+    Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later,
+    and of these the one that is not ``behind``; it, ``status``, and whether the name is ``nobodys``, are those of now,
+    or of a moment.
     """
-    return case((nobodys & (status == "verified"), 1), else_=0), Submission.version.expression
+    run_again = nobodys & (status == "verified")
+    return case((run_again & behind.is_(False), 2), (run_again, 1), else_=0), Submission.version.expression
 
 
-STANDING = standing(Submission.status, Codec.owner_id.is_(None))
+STANDING = standing(Submission.status, Submission.behind, Codec.owner_id.is_(None))
 """The order of now."""
 
 

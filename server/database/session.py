@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine, event, select, update
 from sqlalchemy.orm import Session, sessionmaker
 
 from codec_superb.server.database.faults import tell_what_is_no_fault
-from codec_superb.server.database.models import BoardChange, Revision
+from codec_superb.server.database.models import BoardChange, Revision, Submission
 from codec_superb.server.errors import Unavailable
 
 LOCK_SECONDS = 30
@@ -101,15 +101,19 @@ def bump_revision(session: Session) -> None:
     session.info[_CHANGED] = True
 
 
-def record_change(session: Session, submission_id: str, status: str) -> None:
+def record_change(session: Session, submission_id: str, status: str, moved: Collection[str] = ()) -> None:
     """Count the change of a submission's public status, and write down at which revision it was made.
 
-    Called as :func:`bump_revision` is; a status that is not public says that it was taken back.
+    Called as :func:`bump_revision` is; a status that is not public says that it was taken back. ``moved`` are verified
+    ones that go in front or behind with it.
     """
     bump_revision(session)
     # whoever has counted holds the row until the end of the transaction: nobody else reads the same number
     number = session.scalars(select(Revision.number)).one()
-    session.add(BoardChange(revision=number, submission_id=submission_id, status=status))
+    places = select(Submission.id, Submission.behind).where(Submission.id.in_({submission_id, *moved}))
+    for identity, behind in session.execute(places).all():
+        told = status if identity == submission_id else "verified"
+        session.add(BoardChange(revision=number, submission_id=identity, status=told, behind=behind))
     session.flush()
 
 

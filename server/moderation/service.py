@@ -22,6 +22,7 @@ from codec_superb.server.moderation.repository import (
     find_public,
     set_status,
 )
+from codec_superb.server.moderation.verified_first import hold_name, place_anew
 from codec_superb.server.names import catalogue
 from codec_superb.server.names.claims import claim_public_names, expect_no_selection
 from codec_superb.server.people.access import Identity
@@ -129,6 +130,9 @@ def decide(
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
     _expect_files(session, submission, here)
+    run_again = "verified" in (before, after)
+    if run_again:
+        hold_name(session, submission)
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
     session.refresh(submission)
@@ -142,7 +146,7 @@ def decide(
         version=submission.version,
     )  # fmt: skip
     if before in PUBLIC or after in PUBLIC:
-        record_change(session, submission_id, after)
+        record_change(session, submission_id, after, place_anew(session, submission) if run_again else ())
     return submission
 
 

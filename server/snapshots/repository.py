@@ -60,7 +60,7 @@ def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThe
         .join(Codec, Submission.codec_id == Codec.id)
         .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
         # the last one of a codec stays in the dict
-        .order_by(Submission.codec_id, *standing(BoardChange.status, nobodys))
+        .order_by(Submission.codec_id, *standing(BoardChange.status, BoardChange.behind, nobodys))
     )
     found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
     return [found[codec] for codec in sorted(found)]

@@ -28,6 +28,7 @@ from codec_superb.server.database.session import record_change
 from codec_superb.server.errors import BadRequest, Conflict, Forbidden, NotFound
 from codec_superb.server.moderation.repository import find_whole
 from codec_superb.server.moderation.service import REASON_LIMIT, decide
+from codec_superb.server.moderation.verified_first import hold_name, place_anew
 from codec_superb.server.people.audit import record
 from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.verification.candidates import after_difference
@@ -182,7 +183,8 @@ def _change(session: Session, submission: Submission, statement: Statement, name
         if submission.status != "verified" and not held_since:
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
         elif submission.status == "verified":  # what its badge covers is the newest attestation's to say
-            record_change(session, submission.id, submission.status)
+            hold_name(session, submission)
+            record_change(session, submission.id, submission.status, place_anew(session, submission))
         return
     if submission.status != "held":
         reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])

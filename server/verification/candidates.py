@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Text, cast, delete, select
 from sqlalchemy.orm import Session, aliased
 
-from codec_superb.server.database.models import PUBLIC, Account, AuditEntry, Codec, Submission, VerificationJob
+from codec_superb.server.database.models import PUBLIC, Account, AuditEntry, Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import STANDS_FOR, is_doubted
 from codec_superb.server.verification.jobs import BY_HAND, enqueue
@@ -18,9 +18,9 @@ def enqueue_unverified(session: Session) -> int:
     """Queue what is self-reported on datasets of the benchmark and was never queued; return how many.
 
     Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
-    would have fifty draws. Under a name that nobody owns also what waits since it would stand in front of another's
-    results, which nobody has run again either. Not partial ones under such a name where others' complete results are
-    verified. Nothing of an account about whom the last decision was against it: a moderator is to look first.
+    would have fifty draws. Also what waits since it would stand in front of another's results under a name of the
+    catalogue, which nobody has run again either. Nothing of an account about whom the last decision was against it: a
+    moderator is to look first.
     """
     _drop_jobs(session, ~_newest())
     doubted: dict[int | None, bool] = {}
@@ -50,11 +50,6 @@ def after_difference(session: Session, submission: Submission, *, actor: str) ->
 
 
 def _candidates(session: Session) -> Iterator[Any]:
-    other = aliased(Submission)
-    in_front = select(other.id).where(
-        other.codec_id == Submission.codec_id, other.condition == Submission.condition, other.status == "verified",
-        other.complete, other.account_id.is_distinct_from(Submission.account_id), Codec.owner_id.is_(None),
-    )  # fmt: skip
     known = select(VerificationJob.id).where(
         VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
     )
@@ -65,9 +60,8 @@ def _candidates(session: Session) -> Iterator[Any]:
     )
     wanted = (
         select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
-        .join(Codec, Codec.id == Submission.codec_id)
         .where((Submission.status == "self-reported") | waits, Submission.custom.is_(False), ~known.exists())
-        .where(Submission.complete | ~in_front.exists(), _newest())
+        .where(_newest())
         .order_by(Submission.received, Submission.id)
     )
     yield from session.execute(wanted).all()

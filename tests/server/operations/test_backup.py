@@ -22,9 +22,9 @@ from support.server.rows import add_upload, all_rows, fill_tables
 from codec_superb.cli.main import call
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import Account, Base, Revision, Submission
+from codec_superb.server.database.models import Account, Base, BoardChange, Revision, Submission
 from codec_superb.server.database.processes import TRANSIENT
-from codec_superb.server.database.session import Database, make_engine
+from codec_superb.server.database.session import Database, make_engine, record_change
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations import backup as backups
 from codec_superb.server.operations.backup import make_backup
@@ -181,6 +181,25 @@ class TestRestore:
         restore_backup(other, backup)
         assert _state(other) == _state(filled)
         assert [path.name for path in other.storage.iterdir() if path.name.startswith("restore-")] == []
+
+    @pytest.mark.sample(1, among="backups")
+    def test_which_verified_one_stands_comes_back(self, filled: Settings, tmp_path: Path, other: Settings) -> None:
+        """A place is kept, in the history too, and not chosen anew."""
+        database = Database(filled.database_url)
+        with database.transaction(write=True) as session:
+            behind = session.scalars(select(Submission.id).order_by(Submission.id).limit(1)).one()
+            session.execute(update(Submission).where(Submission.id == behind).values(status="verified", behind=True))
+            record_change(session, behind, "verified")
+        database.close()
+        path = make_backup(filled, tmp_path / "backup.zip").path
+        verify_backup(path)
+        restore_backup(other, path)
+        assert _state(other) == _state(filled)
+        database = Database(other.database_url)
+        with database.transaction() as session:
+            assert session.scalars(select(Submission.id).where(Submission.behind)).all() == [behind]
+            assert session.scalars(select(BoardChange.submission_id).where(BoardChange.behind)).all() == [behind]
+        database.close()
 
     def test_work_goes_on_there(self, backup: Path, other: Settings) -> None:
         """New rows get numbers after the restored ones, references hold, and caches know that they are old."""

@@ -127,6 +127,20 @@ def test_a_newer_attestation_reaches_the_marks_at_once(
         assert row["applications"]["asr_wer_pct"]["run_again"] is run_again
 
 
+def test_a_newer_attestation_changes_which_one_stands(database: Database, key: Ed25519PrivateKey) -> None:
+    """Under a name that nobody owns figures take a place once they were run again."""
+    identity = submitted(database, status="verified")
+    with database.transaction(write=True) as session:
+        bare = make_submission(session, status="verified", owner="another")
+        rich = session.get_one(Submission, identity)
+        probes = [Probed("asr_wer_pct", 8.0, 4.0).info().model_dump(mode="json")]
+        rich.document = {**rich.document, "datasets": [each | {"probes": probes} for each in rich.document["datasets"]]}
+        rich.codec.owner, rich.version = None, 3  # it came last
+        for compared, behind in ((("bits",), identity), (("bits", "asr"), bare)):
+            accept(session, sign(statement(compared=compared), key))
+            assert session.scalars(select(Submission.id).where(Submission.behind)).all() == [behind]
+
+
 @pytest.mark.parametrize("before", ["self-reported", "held", "verified"])
 @pytest.mark.sample(4, among="attestations at a board")
 def test_what_agrees_is_verified(client: TestClient, database: Database, key: Ed25519PrivateKey, before: str) -> None:

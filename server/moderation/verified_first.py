@@ -1,0 +1,176 @@
+"""Which of several verified results of a name that nobody owns, under one condition, stands for it on the board.
+
+What was run again is true, whoever sent it: the one that says more stands, not the one that came last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from sqlalchemy import distinct, func, select, update
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import Codec, Result, Submission
+from codec_superb.server.database.run_again import not_run_again
+
+Probe = tuple[str, str, str, str, str]
+"""Dataset, probe, model, hash of the model, settings: figures of other models or settings take none's place."""
+
+
+class Verified(NamedTuple):
+    """A verified submission, by what it has."""
+
+    id: str
+    version: int
+    account: int | str
+    """An anonymous upload is its own: nobody knows of whom."""
+    whole: bool
+    """Complete; under a condition also where clips failed that were asked for, since damage makes clips fail."""
+    cut: bool
+    """Whether some clips were not asked for."""
+    ok: int
+    datasets: Mapping[str, str]
+    """Names and states."""
+    metrics: Mapping[str, str]
+    """Keys and versions of definitions."""
+    probes: Mapping[Probe, str] = {}
+    """Those that were run again, and versions of their definitions."""
+    senders: tuple[int, int] = (0, 0)
+    """Accounts, and codecs, with verified complete results on that of its datasets which most have."""
+
+
+def stands(group: Sequence[Verified]) -> Verified:
+    """Choose from the verified results of one name under one condition.
+
+    Of an account the newest. Then whatever another one covers falls out; of those that cover each other a newer state
+    of a dataset or version of a definition goes first. Of those that neither covers, a complete one goes before one
+    that was cut short, and before one that lacks clips otherwise and has as many at most; then that with the dataset
+    on which most accounts have verified complete results; of partial ones that with more clips; then the one that came
+    first.
+    """
+    newest = {one.account: one for one in sorted(group, key=lambda one: one.version)}.values()
+    best = [one for one in newest if not any(_has_more(other, one) for other in newest)]
+    return reduce(lambda one, other: _first_of(one, other, group), best)
+
+
+def _covers(one: Verified, other: Verified) -> bool:
+    """Whether nothing that is on the board is lost where ``one`` takes the place of ``other``."""
+    return (
+        one.datasets.keys() >= other.datasets.keys()
+        and one.metrics.keys() >= other.metrics.keys()
+        and one.probes.keys() >= other.probes.keys()
+        and (one.whole or (not other.whole and one.ok >= other.ok))
+    )
+
+
+def _has_more(one: Verified, other: Verified) -> bool:
+    return _covers(one, other) and not _covers(other, one)
+
+
+def _since(one: Verified, other: Verified, group: Sequence[Verified]) -> int:
+    """Return since which version an account has something that ``other`` has not outdone, and has it still.
+
+    So who sends again goes behind nobody, and who was outdone is in front of nobody for having been there.
+    """
+    own = (each for each in group if each.account == one.account)
+    return min(each.version for each in own if _covers(one, each) and not _has_more(other, each))
+
+
+def _first_of(one: Verified, other: Verified, group: Sequence[Verified]) -> Verified:
+    """Choose from two, neither of which has all of the other and more."""
+    early, late = (one, other) if _since(one, other, group) < _since(other, one, group) else (other, one)
+    if _covers(early, late):
+        same = (early.datasets, early.metrics, early.probes) == (late.datasets, late.metrics, late.probes)
+        return early if same else max(early, late, key=lambda one: one.version)
+    for whole, partial in ((early, late), (late, early)):
+        if whole.whole and not partial.whole and (partial.cut or whole.ok >= partial.ok):
+            return whole
+    if early.senders != late.senders:
+        return max(early, late, key=lambda one: one.senders)
+    return late if not (early.whole or late.whole) and late.ok > early.ok else early
+
+
+def hold_name(session: Session, submission: Submission) -> None:
+    """Keep others from a verdict about the same name until the transaction ends: each has to see the one before.
+
+    Called before a submission's row is changed, since :func:`place_anew` changes those of others.
+    """
+    session.execute(select(Codec.id).where(Codec.id == submission.codec_id).with_for_update(key_share=True))
+
+
+def place_anew(session: Session, submission: Submission) -> Collection[str]:
+    """Choose which stands, where a submission became verified, is no longer, or has another attestation.
+
+    Return the ids of those whose place changed. A name with an owner has nothing to choose: its newest one stands.
+    """
+    if submission.codec.owner_id is not None or submission.custom:
+        return ()
+    rows = session.execute(
+        select(
+            Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.ok,
+            Submission.metrics, Submission.behind, Submission.document["datasets"].label("datasets"),
+        )
+        .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
+        .where(Submission.status == "verified", Submission.custom.is_(False))
+    ).all()  # fmt: skip
+    places = {submission.id: False} if submission.behind else {}  # of one that is no longer verified
+    if rows:
+        first = stands(_read(session, rows, damaged=submission.condition != "")).id
+        places |= {row.id: row.id != first for row in rows}
+    before = {submission.id: submission.behind, **{row.id: row.behind for row in rows}}
+    moved = [identity for identity, behind in places.items() if behind != before[identity]]
+    for identity in moved:
+        session.execute(update(Submission).where(Submission.id == identity).values(behind=places[identity]))
+    return moved
+
+
+def _read(session: Session, rows: Sequence[Any], *, damaged: bool) -> list[Verified]:
+    own_word = not_run_again(session, {row.id: row.datasets for row in rows})
+    senders = _senders(session, {part["name"] for row in rows for part in row.datasets}) if len(rows) > 1 else {}
+    return [_of(row, own_word.get(row.id, ()), senders, damaged=damaged) for row in rows]
+
+
+def _of(
+    row: Any, own_word: Collection[tuple[str, str]], senders: Mapping[str, tuple[int, int]], *, damaged: bool
+) -> Verified:
+    cut = any(part["selected"] < part["clips"] for part in row.datasets)
+    return Verified(
+        id=row.id,
+        version=row.version,
+        account=row.id if row.account_id is None else row.account_id,
+        whole=not cut if damaged else row.complete,
+        cut=cut,
+        ok=row.ok,
+        datasets={part["name"]: part["manifest_hash"] for part in row.datasets},
+        metrics=row.metrics,
+        probes={
+            (part["name"], *_run(probe)): probe["version"]
+            for part in row.datasets
+            for probe in part.get("probes", ())
+            if (part["name"], probe["probe"]) not in own_word
+        },
+        senders=max((senders.get(part["name"], (0, 0)) for part in row.datasets), default=(0, 0)),
+    )
+
+
+def _run(probe: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    settings = json.dumps(probe.get("settings", {}), sort_keys=True)
+    return probe["probe"], probe["backend"], probe["model_sha256"], settings
+
+
+def _senders(session: Session, datasets: Collection[str]) -> Mapping[str, tuple[int, int]]:
+    """Count the accounts, and the codecs, with verified complete results on each dataset; clean ones alone are ranked.
+
+    Those of now: a verdict about another name has nothing chosen anew here.
+    """
+    found = (
+        select(Result.dataset, func.count(distinct(Submission.account_id)), func.count(distinct(Submission.codec_id)))
+        .join(Submission, Submission.id == Result.submission_id)
+        .where(Submission.status == "verified", Submission.custom.is_(False), Submission.condition == "")
+        .where(Result.complete, Result.dataset.in_(datasets))
+        .group_by(Result.dataset)
+    )
+    return {dataset: (accounts, codecs) for dataset, accounts, codecs in session.execute(found)}
