@@ -26,21 +26,29 @@ FEW_FAILURES = 0.02
 Kind = TypeVar("Kind", bound=Hashable)
 
 
-def sent(found: Iterable[tuple[Kind, str]]) -> dict[Kind, tuple[int, int]]:
+class Sent(NamedTuple):
+    """How many senders a kind has, how often it was found, and the sender that comes first: the oldest account."""
+
+    senders: int
+    found: int
+    first: str
+
+
+def sent(found: Iterable[tuple[Kind, str]]) -> dict[Kind, Sent]:
     """Count the senders of each kind, and how often it was found, in the order of the first ones."""
     senders: dict[Kind, list[str]] = {}
     for kind, sender in found:
         senders.setdefault(kind, []).append(sender)
-    return {kind: (len(set(its)), len(its)) for kind, its in senders.items()}
+    return {kind: Sent(len(set(its)), len(its), min(its)) for kind, its in senders.items()}
 
 
 def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
-    """Return the kind that most senders have, among those the one most often found, then the first; of at least one.
+    """Return the kind that most senders have, of as many that of the oldest account, then the one most often found.
 
-    One sender with many codecs would otherwise decide which model, and which dataset, is shown.
+    Then the first; of at least one. One sender with many codecs would otherwise decide which model is shown.
     """
     counts = sent(found)
-    return max(counts, key=lambda kind: counts[kind])
+    return min(counts, key=lambda kind: (-counts[kind].senders, counts[kind].first, -counts[kind].found))
 
 
 def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
@@ -50,7 +58,12 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
     """
     told = list(found)
     counts, whole = sent((kind, who) for kind, who, _ in told), sent((kind, who) for kind, who, all_ in told if all_)
-    return max(counts, key=lambda kind: (counts[kind][0], whole.get(kind, (0, 0))[0], counts[kind][1]))
+
+    def order(kind: Kind) -> tuple[int, int, str, int]:
+        own, all_of_it = counts[kind], whole.get(kind)
+        return -own.senders, -all_of_it.senders if all_of_it else 0, own.first, -own.found
+
+    return min(counts, key=order)
 
 
 class Failures(NamedTuple):

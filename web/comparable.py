@@ -67,27 +67,34 @@ def measured(row: ConditionResult, quantity: Quantity) -> Measured:
 def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | None:
     """Choose what most senders have; None without a value.
 
-    Of equal ones what somebody ran again, then what is complete, of most codecs, of most results, on more datasets, the
-    first by name. Incomplete results have a vote too: under bit errors clips of honest codecs fail.
+    Of equal ones what somebody ran again, then what is complete, what the oldest account has, of most codecs, of most
+    results, on more datasets, the first by name. Incomplete results have a vote too: under bit errors clips of honest
+    codecs fail.
     """
     valued = [(measured(row, quantity), row) for row in rows if value_of(row, quantity)]
     # a codec under thirty strengths is one
     votes = dict.fromkeys((kind, _sender(row, quantity), row.result.codec) for kind, row in valued)
     counts = sent((kind, sender) for kind, sender, _ in votes)
     found = Counter(kind for kind, _ in valued)
-    proved = {kind for kind, sender, _ in votes if sender.startswith("verified:")}
+    proved = {kind for kind, row in valued if _is_proved(row, quantity)}
     whole = {kind for kind, row in valued if row.result.summary.complete}
 
     def order(kind: Measured) -> tuple[object, ...]:
-        senders, codecs = counts[kind]
-        by_votes = (-senders, kind not in proved, kind not in whole, -codecs, -found[kind])
+        own = counts[kind]
+        by_votes = (-own.senders, kind not in proved, kind not in whole, own.first, -own.found, -found[kind])
         return *by_votes, -len(kind.on), kind.on, repr(kind.by)
 
     return min(counts, key=order, default=None)
 
 
+def _is_proved(row: ConditionResult, quantity: Quantity) -> bool:
+    """Whether somebody ran the figure again."""
+    by_figure = quantity.key == WORD_ERRORS and row.word_errors is not None and row.word_errors.run_again is False
+    return row.result.source == "verified" and not by_figure
+
+
 def _sender(row: ConditionResult, quantity: Quantity) -> str:
-    """Name who counts once: an account, or a codec that was run again."""
+    """Name who counts once."""
     by_figure = row.word_errors.sender if quantity.key == WORD_ERRORS and row.word_errors else ""
     return by_figure or row.result.sender or f"codec:{row.result.codec}"
 

@@ -184,8 +184,8 @@ def _shown(rows: Sequence[ConditionResult]) -> set[float]:
     usual = {row.of.strength for row in rows if row.of.usual}
 
     def place(value: float) -> tuple[bool, int, int, int, float]:
-        senders, codecs = counts[value]
-        return value not in usual, -senders, len(f"{value:g}"), -codecs, value
+        own = counts[value]
+        return value not in usual, -own.senders, len(f"{value:g}"), -own.found, value
 
     order = sorted(counts, key=place)
     found: dict[float, int] = {}

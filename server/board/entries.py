@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
-from codec_superb.web.application_rows import most_sent_and_whole
+from codec_superb.web.application_rows import most_sent_and_whole, sent
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
@@ -90,6 +90,8 @@ class BoardEntry:
     """See :attr:`BoardRow.also`."""
     bit_source: BitSource = "measured"
     """Where its bitrates come from; those of published tables stand apart by their source."""
+    since: str = ""
+    """When the account was made, ISO; '' without one."""
     submitter_in_file: str = ""
     """Whom the file names, in its own words."""
     verified_part: BoardEntry | None = None
@@ -106,18 +108,29 @@ class BoardEntry:
 
     @property
     def sender(self) -> str:
-        """Who counts once where what most have is chosen: an account, whatever was run again; a published codec."""
-        return self.submitter or f"{self.source}:{self.codec}"
+        """Who counts once where what most have is chosen: an account, whatever was run again; a published codec.
+
+        In the order of these texts the oldest account is first, behind what came without one.
+        """
+        return f"{self.since} {self.submitter}" if self.submitter else f"{self.source}:{self.codec}"
 
     def state_of(self, dataset: str) -> str:
         """Return the state of a dataset that it was run on; '' for all datasets together, and where it was not."""
         found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
         return next(found, "")
 
-    def is_ranked_in(self, category: Category) -> bool:
-        """Whether it has a complete score of a category at bits that were counted."""
+    def ranked_on(self, category: Category, metric: str = SCORE_KEY) -> Hashable:
+        """Return what complete results of a category at counted bits rest on; None without a score, or an application.
+
+        Datasets and states, of an application the model too.
+        """
         own = self.figures.get((category, ""))
-        return own is not None and own.complete and own.score[0] is not None and self.counted
+        if own is None or not own.complete or not self.counted:
+            return None
+        if metric == SCORE_KEY:
+            return None if own.score[0] is None else (own.datasets, own.states)
+        row = self.application(metric, category, "")
+        return None if row is None else (own.datasets, own.states, row.numbers.dataset, row.model)
 
     def is_complete_on(self, dataset: str) -> bool:
         """Whether no clip of a dataset, of any category, is lacking."""
@@ -236,6 +249,19 @@ def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEnt
         (entry.state_of(dataset), entry.sender, entry.is_complete_on(dataset)) for entry in newest_first
     )
     return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
+
+
+def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:
+    """List names, such as of datasets, with how many codecs have them: those of most senders first.
+
+    Of as many those of the oldest account, then '', then those of more codecs.
+    """
+    counts = sent((name, entry.sender) for name, entry in found)
+
+    def order(name: str) -> tuple[object, ...]:
+        return -counts[name].senders, counts[name].first, name != "", -counts[name].found, name
+
+    return [(name, counts[name].found) for name in sorted(counts, key=order)]
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

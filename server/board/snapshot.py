@@ -7,6 +7,7 @@ for a codec that is shown.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -111,7 +112,7 @@ class ResultFrame:
         return tuple((name, states.get(name, "")) for name in names), row.model
 
     def senders(self) -> NDArray[np.int64]:
-        """Return a number for who sent each codec's values."""
+        """Return a number for who sent each codec's values, in the order of the accounts' age."""
         return self._kept("senders", self._senders)
 
     def _senders(self) -> NDArray[np.int64]:
@@ -283,21 +284,26 @@ class Snapshot:
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
-    _defaults: dict[Category, SourceFilter] = field(default_factory=dict)
+    _defaults: dict[tuple[Category, str], SourceFilter] = field(default_factory=dict)
     _narrowed: list[Snapshot] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
-    def default_source(self, category: Category) -> SourceFilter:
-        """Return the source whose results of a category are shown where nobody chose one."""
-        found = self._defaults.get(category)
+    def default_source(self, category: Category, metric: str = SCORE_KEY) -> SourceFilter:
+        """Return the source whose results of a category are shown where nobody chose one, ranked by ``metric``."""
+        key = category, metric if metric in APPLICATIONS else SCORE_KEY
+        found = self._defaults.get(key)
         if found is None:
-            usual = self.usual_source(lambda entry: entry.is_ranked_in(category))
-            found = self._defaults[category] = usual if self.runs else "table3"
+            usual = self.usual_source(lambda entry: entry.ranked_on(category, key[1]))
+            found = self._defaults[key] = usual if self.runs else "table3"
         return found
 
-    def usual_source(self, shows: Callable[[BoardEntry], bool]) -> ShownSource:
-        """Return ``verified`` where the maintainer wants that and enough codecs that a page shows were run again."""
-        enough = self.preferred == "verified" and sum(map(shows, self.entries("verified"))) >= ENOUGH
+    def usual_source(self, alike: Callable[[BoardEntry], Hashable]) -> ShownSource:
+        """Return ``verified`` where the maintainer wants that and enough codecs were run again that stand together.
+
+        ``alike`` names what is compared of a codec; None where nothing is.
+        """
+        counts = Counter(kind for entry in self.entries("verified") if (kind := alike(entry)) is not None)
+        enough = self.preferred == "verified" and max(counts.values(), default=0) >= ENOUGH
         return "verified" if enough else "runs"
 
     def of(self, source: ShownSource) -> Snapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import get_args
 
 from codec_superb.metrics.table import Category
@@ -16,10 +16,18 @@ from codec_superb.web.site.whose import ShownSource
 
 def of_clips(snapshot: Snapshot, state: ChartState) -> tuple[ShownSource, Snapshot]:
     """Return the chosen source, or the leaderboard's default, and its submissions: published figures have no clips."""
-    usual = snapshot.usual_source(lambda entry: entry.is_ranked_in(state.category))
+    verified = {entry.codec for entry in snapshot.entries("verified")}
+    named = set(state.codec) <= verified
+    usual = snapshot.usual_source(lambda entry: _whole(entry, state)) if named else "runs"
     known: dict[str, ShownSource] = {source: source for source in get_args(ShownSource)}
     source = known[checked_choice("source", state.source or usual, list(known))]
     return source, snapshot.of(source)
+
+
+def _whole(entry: BoardEntry, state: ChartState) -> Hashable:
+    """Return the state of the chosen dataset, or the datasets, of complete results; None without."""
+    own = entry.figures.get((state.category, state.dataset))
+    return (own.datasets, own.states) if own is not None and own.complete else None
 
 
 def default_dataset(snapshot: Snapshot, category: Category, wanted: str) -> str:

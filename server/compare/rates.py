@@ -97,7 +97,7 @@ class _Entry:
     @property
     def sender(self) -> str:
         """Who counts once, as on the board: an account."""
-        return self.submission.sender
+        return self.submission.voter
 
     @property
     def nothing_failed(self) -> bool:

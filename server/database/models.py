@@ -205,6 +205,11 @@ class Submission(Base):
         return self.account.name if self.account is not None else "anonymous"
 
     @property
+    def voter(self) -> str:
+        """Who counts once where what most have is chosen; in the order of these texts the oldest account is first."""
+        return f"{self.account.created.isoformat() if self.account else ''} {self.sender}"
+
+    @property
     def told_reason(self) -> str:
         """The reason as visitors read it: who takes back results under a name of others has no words on its page."""
         own = self.status == "withdrawn" and self.account is not None and self.decided_by == self.account.name

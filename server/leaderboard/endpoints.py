@@ -38,7 +38,7 @@ def state_of(request: Request) -> BoardState:
 async def answer(request: Request, make: Make, *, counted: bool = False, quick: bool = False) -> Response:
     """Answer from memory, or with what ``make`` gives for the state in the address; pages use it too."""
     state = state_of(request)
-    key = to_query(state, board_of(request).current.default_source(state.category))
+    key = to_query(state, board_of(request).current.default_source(state.category, state.metric))
     return await cached(request, key, lambda snapshot: make(snapshot, state), counted=counted, quick=quick)
 
 

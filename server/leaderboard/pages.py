@@ -39,7 +39,7 @@ _ABOUT = "Sound codecs on the same clips: bitrate against what survives of speec
 async def leaderboard(request: Request) -> Response:
     """Show one page of the leaderboard. An address with empty parameters redirects to its short form."""
     state = state_of(request)
-    short = to_query(state, board_of(request).current.default_source(state.category))
+    short = to_query(state, board_of(request).current.default_source(state.category, state.metric))
     if any(not value.strip() for _, value in request.query_params.multi_items()):  # sent by a plain form
         return RedirectResponse(with_query("/", short), 303)
 

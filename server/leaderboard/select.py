@@ -164,7 +164,9 @@ def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
 
 
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
-    """Choose the combination of datasets that most senders have, then most codecs, the larger, the first by name.
+    """Choose the combination of datasets that most senders have, then the oldest account, then most codecs.
+
+    Then the larger, the first by name.
 
     One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it. Of
     an application :func:`most_answered` decides.
@@ -177,14 +179,16 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     once = np.unique(np.stack([combinations.numbers[passed], frame.senders()[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
+    oldest = np.full(len(combinations.datasets), len(frame))
+    np.minimum.at(oldest, combinations.numbers[passed], frame.senders()[passed])
     present = [
-        (-senders[i], -counts[i], -len(names), combinations.texts[i], names, i)
+        (-senders[i], oldest[i], -counts[i], -len(names), combinations.texts[i], names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]
     ]  # fmt: skip
     if not present:
         return -1, ()
     chosen = min(present)
-    return chosen[5], chosen[4]
+    return chosen[6], chosen[5]
 
 
 def _answered(frame: ResultFrame, passed: _Mask, key: str) -> list[Answered[int]]:
@@ -315,7 +319,7 @@ def _view(
         choices=_choices(snapshot, ranked.frame, state.source),
         revision=str(snapshot.revision),
         updated=date.fromordinal(int(known.max())).isoformat() if len(known) else None,
-        default_source=snapshot.default_source(state.category),
+        default_source=snapshot.default_source(state.category, state.metric),
         rank_basis=ranked.basis,
     )
 
@@ -332,12 +336,19 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
     return row
 
 
+_SUBMISSIONS: tuple[SourceFilter, SourceFilter] = ("runs", "verified")
+
+
 def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Choices:
+    everyone, verified = (
+        {entry.codec for entry in snapshot.frame(frame.category, "", of).entries} for of in _SUBMISSIONS
+    )
     return Choices(
         datasets=snapshot.datasets(source, frame.category),
         metrics=frame.quantities(),
         rates=frame.rates(),
         sources=[(source, label, len(snapshot.frame(frame.category, "", source))) for source, label in source_labels()],
+        not_run_again=len(everyone - verified) if source == "verified" else 0,
     )
 
 

@@ -34,7 +34,7 @@ T = TypeVar("T")
 def parse(
     pairs: Iterable[tuple[str, str]],
     *,
-    default_source: Callable[[Category], SourceFilter] = lambda _: "runs",
+    default_source: Callable[[Category, str], SourceFilter] = lambda _category, _metric: "runs",
     datasets: Collection[str] | None = None,
 ) -> BoardState:
     """Read the parameters of an address. Raises BadRequest.
@@ -48,7 +48,8 @@ def parse(
         if value.strip():
             given.setdefault(name, []).append(value.strip())
     category = _one(given, "category", BoardState().category, _choice(CATEGORIES))
-    source = _one(given, "source", default_source(category), _choice(SOURCES))
+    metric = _one(given, "metric", SCORE_KEY, _choice(QUANTITIES))
+    source = _one(given, "source", default_source(category, metric), _choice(SOURCES))
     dataset = _one(given, "dataset", "", str if datasets is None else _choice(sorted(datasets)))
     state = BoardState(
         category=category,

@@ -11,7 +11,7 @@ from codec_superb.pipeline.literature.mseb import mseb_about
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import SourceChoice, shown
+from codec_superb.server.board.whose import SourceChoice, datasets_with, shown_on
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.leaderboard.answers import application_answer
@@ -36,7 +36,7 @@ async def page(request: Request, dataset: DatasetChoice = None, source: SourceCh
     """Show the codecs on one dataset, and the published encoders apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        whose, found = shown_on(snapshot, source, dataset, service.has_figures)
         with database_of(request).transaction() as session:
             return mseb_page(service.view_of(session, found, dataset, whose), page_context)
 
@@ -49,12 +49,12 @@ async def codecs(request: Request, dataset: DatasetChoice = None, source: Source
     """Return the figures of MSEB's super tasks of all codecs on one dataset."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        whose, found = shown_on(snapshot, source, dataset, service.has_figures)
         chosen, measured, columns = service.columns_on(found, dataset)
         body = schemas.MsebAnswer(
             source=whose.source,
             dataset=chosen,
-            datasets=[name for name, _ in service.datasets_with_results(found)],
+            datasets=[name for name, _ in datasets_with(found, service.has_figures)],
             tasks=[
                 schemas.SuperTask(
                     task=column.task, figure=column.quantity.key, model=column.model.backend,
@@ -111,7 +111,7 @@ async def rate(
     """Draw a super task's main figure against an axis, with the original sound and the true transcripts as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        _, found = shown_on(snapshot, source, dataset, service.has_figures)
         return figure_answer(service.rate_figure(found, figure, dataset, across))
 
     return await cached(request, f"{figure} {across} {source} {dataset}", make, counted=True)

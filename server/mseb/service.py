@@ -19,10 +19,10 @@ from codec_superb.pipeline.literature.mseb import (
 )
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import datasets_with
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.published.repository import imported, mseb_rows_of
-from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import is_mseb
@@ -41,7 +41,7 @@ from codec_superb.web.site.whose import Whose
 
 def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Whose) -> MsebView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
-    datasets = datasets_with_results(snapshot)
+    datasets = datasets_with(snapshot, has_figures)
     chosen = _chosen(datasets, dataset)
     codecs = codecs_on(snapshot, chosen)
     return MsebView(
@@ -56,18 +56,9 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Wh
     )
 
 
-def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
-    """Whether a codec has figures of MSEB, on a dataset or on any."""
-    return any(_rows(entry, name) for name in (entry.applications if dataset is None else [dataset]))
-
-
-def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of MSEB by their senders, that over all locales ('') first, then by codecs."""
-    found = sent(
-        (dataset, entry.sender) for entry in snapshot.runs for dataset in entry.applications if _rows(entry, dataset)
-    )
-    ordered = sorted(found, key=lambda name: (-found[name][0], name != "", -found[name][1], name))
-    return [(name, found[name][1]) for name in ordered]
+def has_figures(entry: BoardEntry, dataset: str) -> bool:
+    """Whether a codec has figures of MSEB on a dataset, '' for all locales."""
+    return bool(_rows(entry, dataset))
 
 
 def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
@@ -96,7 +87,7 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 
 def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[Measured], tuple[TaskColumn, ...]]:
     """Return the dataset, its codecs and the super tasks that they have. Raises NotFound as :func:`view_of`."""
-    chosen = _chosen(datasets_with_results(snapshot), dataset)
+    chosen = _chosen(datasets_with(snapshot, has_figures), dataset)
     codecs = codecs_on(snapshot, chosen)
     return chosen, codecs, task_columns(codecs)
 

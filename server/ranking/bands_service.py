@@ -29,14 +29,19 @@ MOST_ROWS = 25_000
 """Clip rows of the nearest rivals of a band's best that are read, each once: 300 codecs on 75 clips, 12 on 2,000."""
 
 
-def bands(session: Session, snapshot: Snapshot, source: ShownSource, kept: RankingCaches) -> BandsAnswer:
-    """Answer for all categories."""
+def bands(session: Session, snapshot: Snapshot, source: ShownSource | None, kept: RankingCaches) -> BandsAnswer:
+    """Answer for all categories, each as the board shows it where no source is chosen."""
+    of = {each: source or _shown(snapshot, each) for each in CATEGORIES}
     return BandsAnswer(
         revision=snapshot.revision,
         source=source,
         alpha=ALPHA,
-        categories=[_category(session, snapshot, category, source, kept) for category in CATEGORIES],
+        categories=[_category(session, snapshot, category, of[category], kept) for category in CATEGORIES],
     )
+
+
+def _shown(snapshot: Snapshot, category: Category) -> ShownSource:
+    return "verified" if snapshot.default_source(category) == "verified" else "runs"
 
 
 def ranked_by_score(snapshot: Snapshot, category: Category, source: ShownSource) -> Ranked:
@@ -56,7 +61,7 @@ def _category(
     for band in BANDS:
         members = np.flatnonzero(fit & (rates >= band.low) & (rates < band.high)).tolist()
         found.append(_band(session, frame, band, members, ranked.datasets, kept))
-    return CategoryBands(category=category, datasets=list(ranked.datasets), bands=found)
+    return CategoryBands(category=category, source=source, datasets=list(ranked.datasets), bands=found)
 
 
 def _band(

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, create_model
 
-from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
-from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.snapshot import ENOUGH, Snapshot
 from codec_superb.server.board.whose import SOURCE_WORDS, SourceChoice
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.ranking.bands import BANDS
 from codec_superb.server.ranking.bands_service import bands
 from codec_superb.server.ranking.caches import ranking_caches
-from codec_superb.server.ranking.service import Choice, ranking
+from codec_superb.server.ranking.service import Choice, ranked_field, ranking
 from codec_superb.server.ranking.weights import ASPECTS, MOST, USUAL
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.ranking.page import ranking_page
@@ -58,7 +58,7 @@ async def bands_answer(request: Request, source: SourceChoice = None) -> Respons
     """Return the winner of each bitrate band, or the codecs that cannot be told from the best."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        return UnsentAnswer(_BANDS.dump_json(_bands(request, snapshot, _source(source, snapshot))), JSON)
+        return UnsentAnswer(_BANDS.dump_json(_bands(request, snapshot, source)), JSON)
 
     return await cached(request, repr(source), make, counted=True)
 
@@ -69,7 +69,7 @@ async def ranking_answer(request: Request, chosen: Chosen) -> Response:
     weights = _weights(chosen)
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        choice = Choice(_source(chosen.source, snapshot), chosen.band, weights)
+        choice = _choice(request, snapshot, chosen, weights)
         return UnsentAnswer(_RANKING.dump_json(_ranking(request, snapshot, choice)), JSON)
 
     return await cached(request, repr(chosen), make, counted=True)
@@ -81,8 +81,8 @@ async def page(request: Request, chosen: Chosen) -> Response:
     weights = _weights(chosen)
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        choice = Choice(_source(chosen.source, snapshot), chosen.band, weights)
-        found = _bands(request, snapshot, choice.source)
+        choice = _choice(request, snapshot, chosen, weights)
+        found = _bands(request, snapshot, chosen.source)
         return ranking_page(
             found,
             _ranking(request, snapshot, choice),
@@ -102,12 +102,16 @@ def _weights(chosen: Any) -> dict[str, float]:
     return weights
 
 
-def _source(chosen: ShownSource | None, snapshot: Snapshot) -> ShownSource:
-    ranked = (snapshot.default_source(category) == "verified" for category in CATEGORIES)
-    return chosen or ("verified" if any(ranked) else "runs")
+def _choice(request: Request, snapshot: Snapshot, chosen: _Common, weights: Mapping[str, float]) -> Choice:
+    """Return the choice with its source: where none is chosen what was run again, where enough of that is ranked."""
+    if chosen.source is not None:
+        return Choice(chosen.source, chosen.band, weights)
+    own = Choice("verified", chosen.band, weights)
+    ranked = len(ranked_field(snapshot, own, ranking_caches(request.app.state)).entries)
+    return own if snapshot.preferred == "verified" and ranked >= ENOUGH else Choice("runs", chosen.band, weights)
 
 
-def _bands(request: Request, snapshot: Snapshot, source: ShownSource) -> BandsAnswer:
+def _bands(request: Request, snapshot: Snapshot, source: ShownSource | None) -> BandsAnswer:
     kept = ranking_caches(request.app.state)
     with database_of(request).transaction() as session:
         return kept.once(kept.bands, (snapshot.revision, source), lambda: bands(session, snapshot, source, kept))

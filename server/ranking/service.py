@@ -43,11 +43,21 @@ class Choice:
         return {name: self.weights[name] for name in ASPECTS if self.weights[name] > 0}
 
 
+def _key(snapshot: Snapshot, choice: Choice) -> tuple[int, ShownSource, str, tuple[str, ...]]:
+    return snapshot.revision, choice.source, choice.band, tuple(choice.used)
+
+
+def ranked_field(snapshot: Snapshot, choice: Choice, kept: RankingCaches) -> Field:
+    """Return who is ranked by a choice, with its ranks."""
+    make = partial(field, snapshot, choice.source, choice.band, tuple(choice.used))
+    found: Field = kept.fields.get(_key(snapshot, choice), make)
+    return found
+
+
 def ranking(session: Session, snapshot: Snapshot, choice: Choice, kept: RankingCaches) -> RankingAnswer:
     """Answer for one choice; at least one weight is above 0."""
-    aspects = tuple(choice.used)
-    key = (snapshot.revision, choice.source, choice.band, aspects)
-    found: Field = kept.fields.get(key, partial(field, snapshot, choice.source, choice.band, aspects))
+    key = _key(snapshot, choice)
+    found = ranked_field(snapshot, choice, kept)
     codecs: list[RankedCodec] = []
     turning, model, said = None, None, "No codec has all that has a weight."
     if found.entries:

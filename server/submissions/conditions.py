@@ -64,7 +64,7 @@ def _rows(session: Session, submission: Submission, info: ConditionInfo) -> list
     card, document = Card.model_validate(submission.card), submission.document
     applications = marked_applications(session, submission, document.get("applications"), document["datasets"])
     operations = stored_operations(document["datasets"])
-    sender = submission.sender
+    sender = submission.voter
     applications = [replace(row, sender=sender) for row in applications]
     source = source_label(submission.status, submission.sender)
     states = {one["name"]: one["manifest_hash"] for one in document["datasets"]}

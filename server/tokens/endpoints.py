@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from codec_superb.server.answers.cache import UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import SourceChoice, shown
+from codec_superb.server.board.whose import SourceChoice, shown_on
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.tokens import service
 from codec_superb.web.site.page import PageContext
@@ -30,7 +30,7 @@ async def page(
     """Show the codecs on one dataset by their tokens, and published perplexities apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        whose, found = shown_on(snapshot, source, dataset, service.has_figures)
         return tokens_page(service.view_of(found, dataset, whose), page_context)
 
     about = "How many tokens codecs give a second, how stable and how predictable they are."
@@ -50,7 +50,7 @@ async def rate(
     """Draw a figure of tokens against what they cost."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        _, found = shown_on(snapshot, source, dataset, service.has_figures)
         return figure_answer(service.rate_figure(found, figure, "" if across == "kbps" else across, dataset))
 
     return await cached(request, f"{figure} {across} {source} {dataset}", make, counted=True)
@@ -65,7 +65,7 @@ async def contents(
     """Draw what tokens carry: phones told against speakers told."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        _, found = shown_on(snapshot, source, dataset, service.has_figures)
         return figure_answer(service.contents_figure(found, dataset))
 
     return await cached(request, f"{source} {dataset}", make, counted=True)

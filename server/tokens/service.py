@@ -8,9 +8,10 @@ from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import datasets_with
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
-from codec_superb.web.application_rows import at_rates_of, sent
+from codec_superb.web.application_rows import at_rates_of
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.token_contents import PHONES, contents_chart, contents_points
 from codec_superb.web.figures.tokens import ENTROPY, tokens_chart
@@ -25,7 +26,7 @@ from codec_superb.web.text import MISSING
 
 def view_of(snapshot: Snapshot, dataset: str | None, whose: Whose) -> TokensView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
-    datasets = _datasets(snapshot)
+    datasets = datasets_with(snapshot, has_figures)
     names = [name for name, _ in datasets]
     if dataset is not None and dataset not in names:
         raise NotFound(f"no codec has figures of tokens on {dataset!r}; there are {', '.join(names) or 'none'}")
@@ -36,10 +37,9 @@ def view_of(snapshot: Snapshot, dataset: str | None, whose: Whose) -> TokensView
     return TokensView(chosen, datasets, apart, _asked_on(snapshot, chosen), tables, about, whose)
 
 
-def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
-    """Whether a codec has figures of tokens, on a dataset or on any."""
-    names = entry.applications if dataset is None else [dataset]
-    return any(is_of_tokens(row) for name in names for row in entry.applications.get(name, {}).values())
+def has_figures(entry: BoardEntry, dataset: str) -> bool:
+    """Whether a codec has figures of tokens on a dataset."""
+    return bool(dataset) and any(map(is_of_tokens, entry.applications.get(dataset, {}).values()))
 
 
 def rate_figure(snapshot: Snapshot, figure: str, across: str, dataset: str) -> Figure:
@@ -68,20 +68,8 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
     return tell_others(contents_chart(points), asked.others, (PHONES,))
 
 
-def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of tokens, by their senders, then by how many codecs they have."""
-    found = sent(
-        (dataset, entry.sender)
-        for entry in snapshot.runs
-        for dataset, rows in entry.applications.items()
-        if dataset and any(map(is_of_tokens, rows.values()))
-    )
-    return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
-
-
 def _on(snapshot: Snapshot, dataset: str) -> list[BoardEntry]:
-    found = ((entry, entry.applications.get(dataset, {})) for entry in snapshot.runs)
-    return on_usual_state((entry for entry, rows in found if any(map(is_of_tokens, rows.values()))), dataset)
+    return on_usual_state((entry for entry in snapshot.runs if has_figures(entry, dataset)), dataset)
 
 
 def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import SourceChoice, shown
+from codec_superb.server.board.whose import SourceChoice, shown_on
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.understanding import schemas, service
@@ -29,7 +29,7 @@ async def page(
     """Show the codecs on one dataset by task, and the published averages apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        whose, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        whose, found = shown_on(snapshot, source, dataset, service.has_figures)
         with database_of(request).transaction() as session:
             return understanding_page(service.view_of(session, found, dataset, whose), page_context)
 
@@ -63,7 +63,7 @@ async def rate(
     """Draw a task's main figure against an axis, with the original sound and guessing as lines."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, lambda entry: service.has_figures(entry, dataset))
+        _, found = shown_on(snapshot, source, dataset, service.has_figures)
         return figure_answer(service.rate_figure(found, figure, dataset, across))
 
     return await cached(request, f"{figure} {across} {source} {dataset}", make, counted=True)

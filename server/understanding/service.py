@@ -12,11 +12,11 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import datasets_with
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.leaderboard.select import rank, select_all
 from codec_superb.server.published.repository import figures_of, imported
-from codec_superb.web.application_rows import sent
 from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import ApplicationRow
@@ -33,7 +33,7 @@ from codec_superb.web.understanding.rate import understanding_rate_chart
 
 def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Whose) -> UnderstandingView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
-    datasets = _datasets(snapshot)
+    datasets = datasets_with(snapshot, has_figures)
     names = [name for name, _ in datasets]
     if dataset is not None and dataset not in names:
         raise NotFound(f"no codec has tasks of understanding on {dataset!r}; there are {', '.join(names) or 'none'}")
@@ -59,9 +59,9 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Wh
     )
 
 
-def has_figures(entry: BoardEntry, dataset: str | None) -> bool:
-    """Whether a codec has figures of tasks of understanding, on a dataset or on any."""
-    return any(_rows(entry, name) for name in (filter(None, entry.applications) if dataset is None else [dataset]))
+def has_figures(entry: BoardEntry, dataset: str) -> bool:
+    """Whether a codec has figures of tasks of understanding on a dataset."""
+    return bool(dataset) and bool(_rows(entry, dataset))
 
 
 def published_figures(session: Session) -> list[PublishedFigure]:
@@ -79,17 +79,6 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
     results = {result.codec: result for result, _ in codecs}
     drawn = [(results[row.codec], row) for row in columns[figure].rows]
     return understanding_rate_chart(figure, drawn, columns[figure].everything, across)
-
-
-def _datasets(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """List the datasets with a figure of a task, by their senders, then by how many codecs they have."""
-    found = sent(
-        (dataset, entry.sender)
-        for entry in snapshot.runs
-        for dataset in filter(None, entry.applications)
-        if _rows(entry, dataset)
-    )
-    return [(name, found[name][1]) for name in sorted(found, key=lambda name: (-found[name][0], -found[name][1], name))]
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:

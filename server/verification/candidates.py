@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Text, cast, delete, select
 from sqlalchemy.orm import Session, aliased
 
-from codec_superb.server.database.models import PUBLIC, Account, AuditEntry, Submission, VerificationJob
+from codec_superb.server.database.models import PUBLIC, Account, Attestation, AuditEntry, Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import STANDS_FOR, is_doubted
 from codec_superb.server.verification.jobs import BY_HAND, enqueue
@@ -61,7 +61,7 @@ def _candidates(session: Session) -> Iterator[Any]:
     wanted = (
         select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
         .where((Submission.status == "self-reported") | waits, Submission.custom.is_(False), ~known.exists())
-        .where(_newest())
+        .where(_newest(), ~_differed())
         .order_by(Submission.received, Submission.id)
     )
     yield from session.execute(wanted).all()
@@ -76,6 +76,16 @@ def _newest() -> Any:
         later.status.in_(PUBLIC), later.custom.is_(False),
     )  # fmt: skip
     return ~newer.exists()
+
+
+def _differed() -> Any:
+    """Whether it, or a later version of the same account, codec and condition, was run again and differs."""
+    same = aliased(Submission)
+    attested = select(Attestation.id).join(same, same.id == Attestation.submission_id)
+    return attested.where(
+        ~Attestation.agrees, same.account_id == Submission.account_id, same.codec_id == Submission.codec_id,
+        same.condition == Submission.condition, same.version >= Submission.version,
+    ).exists()  # fmt: skip
 
 
 def _waits_for_its_name(warnings: list[Mapping[str, Any]]) -> bool:

@@ -18,7 +18,7 @@ from codec_superb.pipeline.literature.xares import (
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached, figure_answer
 from codec_superb.server.answers.public import public_page
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import SourceChoice, shown
+from codec_superb.server.board.whose import SourceChoice
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import AcrossChoice, FigureAnswer
 from codec_superb.server.xares import schemas, service
@@ -41,8 +41,8 @@ async def page(request: Request, reader: ReaderChoice = None, source: SourceChoi
     """Show encoders beside codecs, and the published boards apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        whose, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
+            whose, found = service.shown_by(session, snapshot, source, reader)
             return xares_page(service.view_of(session, found, reader, whose), page_context)
 
     about = "What is read out of the frames of encoders and of codecs, beside the published boards of XARES-LLM."
@@ -54,8 +54,8 @@ async def rows(request: Request, reader: ReaderChoice = None, source: SourceChoi
     """Return what one reader reads: encoders, codecs as encoders, and resynthesised sound."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        whose, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
+            whose, found = service.shown_by(session, snapshot, source, reader)
             view = service.view_of(session, found, reader, whose)
         body = schemas.XaresAnswer(
             source=whose.source, reader=view.chosen, readers=[of.title for of, _ in view.readers],
@@ -92,8 +92,8 @@ async def rate(
     """Draw a task against bits or tokens a second; continuous frames stand in a strip."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
+            _, found = service.shown_by(session, snapshot, source, reader)
             return figure_answer(service.rate_figure(session, found, reader, figure, dataset, across))
 
     return await cached(request, f"{reader!r} {figure} {across} {source} {dataset}", make, counted=True)
@@ -104,8 +104,8 @@ async def heat(request: Request, reader: ReaderTitle, source: SourceChoice = Non
     """Draw all tasks of a reader as a heat map."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        _, found = shown(snapshot, source, service.has_figures)
         with database_of(request).transaction() as session:
+            _, found = service.shown_by(session, snapshot, source, reader)
             return figure_answer(service.heat_figure(session, found, reader))
 
     return await cached(request, repr((reader, source)), make, counted=True)

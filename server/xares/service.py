@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -18,6 +20,7 @@ from codec_superb.pipeline.literature.xares import (
 )
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import shown
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.names.skeleton import skeleton
@@ -26,7 +29,7 @@ from codec_superb.web.figures.across import Across
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.cells import TextCell, TextTable
-from codec_superb.web.site.whose import Whose
+from codec_superb.web.site.whose import ShownSource, Whose
 from codec_superb.web.site.xares.page import PublishedTrack, XaresView
 from codec_superb.web.xares.heat import published_heat_chart, xares_heat_chart
 from codec_superb.web.xares.rate import xares_rate_chart
@@ -71,6 +74,29 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
 def has_figures(entry: BoardEntry) -> bool:
     """Whether a codec has figures of frozen encoders."""
     return any(xares_probe(row) for rows in entry.applications.values() for row in rows.values())
+
+
+def shown_by(
+    session: Session, snapshot: Snapshot, source: ShownSource | None, reader: str | None
+) -> tuple[Whose, Snapshot]:
+    """Return what the page shows, and its submissions: all of them where what was run again lacks the reader."""
+    whose, found = shown(snapshot, source, has_figures, most_compared)
+    if source is not None or reader is None or reader in {of.title for of, _ in readers_of(rows_of(session, found))}:
+        return whose, found
+    whose, found = shown(snapshot, "runs", has_figures, most_compared)
+    return replace(whose, asked=False), found
+
+
+def most_compared(snapshot: Snapshot) -> int:
+    """Count the codecs that one reader of frames compares in one figure on one dataset, where these are most."""
+    rows = (
+        (dataset, row.numbers.figure, row.model)
+        for entry in snapshot.runs
+        for dataset, own in entry.applications.items()
+        for row in own.values()
+        if dataset and xares_probe(row)
+    )
+    return max(Counter(rows).values(), default=0)
 
 
 def _measured(snapshot: Snapshot) -> list[Measured]:

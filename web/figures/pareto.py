@@ -55,12 +55,16 @@ def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequenc
 
 
 def usually_on(measured: Iterable[Measured]) -> On:
-    """Return what most senders have, then most points, the more datasets, the first by name; of none what has none.
+    """Return what most senders have, then the oldest account, then most points, the more datasets, the first by name.
 
-    The order is that of ranks (``server/leaderboard/select.py``).
+    The order is that of ranks (``server/leaderboard/select.py``). Of none it is what has none.
     """
     counts = sent(measured)
-    return min(counts, key=lambda on: (-counts[on][0], -counts[on][1], -len(on[0]), str(on)), default=((), ()))
+
+    def order(on: On) -> tuple[int, str, int, int, str]:
+        return -counts[on].senders, counts[on].first, -counts[on].found, -len(on[0]), str(on)
+
+    return min(counts, key=order, default=((), ()))
 
 
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:

@@ -20,13 +20,15 @@ class Whose:
     """Codecs with figures of this page that were run again."""
     everyone: int = 0
     """All codecs with figures of this page."""
+    left_out: int = 0
+    """Codecs that are not shown, since nobody ran their figures again."""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """What the addresses of the page's charts have of it."""
-        return [("source", self.source)] if self.asked else []
+        """What the addresses of the page's charts have of it: they count what is there by themselves else."""
+        return [("source", self.source)]
 
     @property
-    def left_out(self) -> int:
-        """Codecs that are not shown, since nobody ran their figures again."""
-        return self.everyone - self.verified if self.source == "verified" else 0
+    def kept(self) -> list[tuple[str, str]]:
+        """What a form of the page sends of it."""
+        return self.pairs if self.asked else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fastapi import FastAPI
@@ -72,8 +73,10 @@ def test_charts_draw_what_their_page_shows(shown: TestClient, path: str) -> None
     """With the choice in their address, and in the form beside them."""
     assert "claimed" not in shown.get(CHARTS[path]).text.lower()
     assert "claimed" in shown.get(f"{CHARTS[path]}&source=runs").text.lower()
-    page = shown.get(path, params={"source": "runs"}).text
-    assert "source=runs" in page.partition(CHARTS[path].partition("?")[0])[2]
+    for source in ("runs", "verified"):
+        page = shown.get(path, params={"source": source}).text
+        assert f"source={source}" in page.partition(CHARTS[path].partition("?")[0])[2]
+    assert "source=verified" in shown.get(path).text.partition(CHARTS[path].partition("?")[0])[2]
 
 
 def test_the_charts_of_clips_and_the_api_follow(shown: TestClient) -> None:
@@ -108,6 +111,87 @@ def test_where_nothing_was_run_again_all_is_shown(app: FastAPI, database: Databa
         assert {row["codec"] for row in speech["rows"]} == set(CHECKED)
         assert "claimed_1k" in {row["codec"] for row in music["rows"]}
         assert music["rows"][0]["rank"] is not None
+
+
+@pytest.mark.parametrize("path", CHARTS)
+def test_enough_is_counted_where_codecs_stand_together(app: FastAPI, database: Database, path: str) -> None:
+    """Two verified on one dataset and one on another are no comparison: all are shown, in the chart too."""
+    figure = FIGURES[path]
+    with database.transaction(write=True) as session:
+        for number, dataset in enumerate(("mini", "mini", "lib")):
+            told = [replace(figure, dataset=dataset)]
+            sound = {"datasets": {dataset: CATEGORIES}, "card": CARD, "applications": told}
+            make_submission(session, CHECKED[number], 1.0, status="verified", owner="mai", **sound)  # type: ignore[arg-type]
+        for owner in ("ann", "bob"):
+            make_submission(session, f"{owner}_1k", 1.0, owner=owner, card=CARD, applications=[figure])
+    with TestClient(app) as client:
+        page = client.get(path).text
+        assert "ann_1k" in page
+        assert "are not shown" not in page
+        assert "bob" in client.get(CHARTS[path]).text.lower()
+        assert "ann_1k" in client.get("/").text
+        assert {row["codec"] for row in client.get("/api/v1/ranking").json()["codecs"]} >= {"ann_1k", "bob_1k"}
+
+
+def test_what_is_left_out_is_counted_by_name(shown: TestClient, app: FastAPI, database: Database) -> None:
+    """A newer version without figures, of a codec that an older one shows, is nobody who is not shown."""
+    with database.transaction(write=True) as session:
+        for name in CHECKED:
+            make_submission(session, name, 1.0, owner="maintainers", card=CARD)
+    app.state.board.refresh()
+    for path in ("/", *FIGURES):
+        assert "1 codec with " in shown.get(path).text, path
+        assert "claimed_1k" not in shown.get(path).text, path
+
+
+def test_bands_follow_the_board_by_category(app: FastAPI, database: Database) -> None:
+    """Three codecs of music, run again, empty no band of speech; the page says of each whose it is."""
+    with database.transaction(write=True) as session:
+        for name in CHECKED:
+            make_submission(session, name, 1.0, status="verified", datasets={"songs": ("music",)})
+        for owner in ("ann", "bob"):
+            make_submission(session, f"{owner}_1k", 1.0, owner=owner)
+    with TestClient(app) as client:
+        found = client.get("/api/v1/bands").json()
+        assert found["source"] is None
+        assert {each["category"]: each["source"] for each in found["categories"]} == {
+            "speech": "runs", "audio": "runs", "music": "verified",
+        }  # fmt: skip
+        assert {row["codec"] for row in client.get("/api/v1/ranking").json()["codecs"]} == {"ann_1k", "bob_1k"}
+        page = client.get("/ranking").text
+        assert page.count("<small>all submissions</small>") == 2
+        assert "ann_1k" in page
+
+
+def test_of_as_many_senders_the_oldest_account_decides(app: FastAPI, database: Database) -> None:
+    """However many codecs a younger one has run again on another dataset."""
+    with database.transaction(write=True) as session:
+        for name in CHECKED:
+            make_submission(session, name, 1.0, status="verified", owner="maintainers")
+        for number in range(5):
+            held = {"datasets": {"a_dataset": CATEGORIES}, "owner": "eve"}
+            make_submission(session, f"eve_{number}", 1.0, status="verified", **held)  # type: ignore[arg-type]
+    with TestClient(app) as client:
+        ranked = {row["codec"] for row in client.get("/api/v1/leaderboard").json()["rows"] if row["rank"]}
+        assert ranked == set(CHECKED)
+        front = client.get("/api/v1/leaderboard/chart").json()["data"][0]
+        assert len(front["x"]) == 3
+        assert "eve_0" not in client.get("/charts?chart=distribution").text
+        assert {row["codec"] for row in client.get("/api/v1/ranking").json()["codecs"]} == set(CHECKED)
+
+
+def test_the_usual_view_of_an_application_is_its_own(app: FastAPI, database: Database) -> None:
+    """Scores that were run again hide no word error rate that was not."""
+    heard = [Probed("asr_wer_pct", 10.0, 4.0, "mini", "faster-whisper")]
+    with database.transaction(write=True) as session:
+        for name in CHECKED:
+            make_submission(session, name, 1.0, status="verified")
+        make_submission(session, "ann_1k", 1.0, owner="ann", applications=heard)
+    with TestClient(app) as client:
+        assert "ann_1k" not in client.get("/").text
+        page = client.get("/?metric=asr_wer_pct").text
+        assert "ann_1k" in page
+        assert 'data-default="runs"' in page
 
 
 def test_a_new_version_does_not_take_its_codec_away(database: Database) -> None:

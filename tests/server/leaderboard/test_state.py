@@ -41,7 +41,10 @@ def test_what_is_written_is_read_back(state: BoardState, default: SourceFilter) 
     """Writing a state as a query and reading it gives the same state, whatever the default source."""
     query = to_query(state, default)
     assert (
-        parse(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)), default_source=lambda _: default)
+        parse(
+            parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)),
+            default_source=lambda _category, _metric: default,
+        )
         == state
     )
 

@@ -125,6 +125,8 @@ class Choices:
     rates: Sequence[int]
     sources: Sequence[tuple[SourceFilter, str, int]]
     """Filter, label, number of codecs."""
+    not_run_again: int = 0
+    """Codecs that a board of verified ones leaves out, since nobody ran any of their results again."""
 
 
 @dataclass(frozen=True, slots=True)

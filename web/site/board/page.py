@@ -58,7 +58,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         sources=[(key, f"{label} ({amount})") for key, label, amount in view.choices.sources],
         rates=[(rate, hertz(rate), rate in state.rates) for rate in sorted({*view.choices.rates, *state.rates})],
         source_words=SOURCES[state.source],
-        not_run_again=_not_run_again(view),
+        not_run_again=view.choices.not_run_again,
         everyone=addresses.to(source="runs"),
         rank_words=rank_words(view),
         credit=_credit(view),
@@ -85,12 +85,6 @@ def _narrowed(state: BoardState) -> bool:
     """Tell whether a filter is set that is folded away."""
     limits = (state.kbps_min, state.kbps_max, state.tps_min, state.tps_max)
     return any(limit is not None for limit in limits) or bool(state.rates or state.open_weights or state.causal)
-
-
-def _not_run_again(view: BoardView) -> int:
-    """Count the codecs that a board of verified ones leaves out."""
-    self_reported = (amount for source, _, amount in view.choices.sources if source == "self-reported")
-    return sum(self_reported) if view.state.source == "verified" else 0
 
 
 def _tab(addresses: Addresses, category: Category) -> str:

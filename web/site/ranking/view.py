@@ -56,6 +56,7 @@ class CategoryBands:
     """All bands of a category."""
 
     category: Category
+    source: ShownSource
     datasets: list[str]
     """What the scores rest on."""
     bands: list[BandResult]
@@ -66,7 +67,8 @@ class BandsAnswer:
     """The bands of all categories."""
 
     revision: int
-    source: ShownSource
+    source: ShownSource | None
+    """What was asked for; None where each category is as the board shows it."""
     alpha: float
     """Level of the tests after Holm's correction within a band."""
     categories: list[CategoryBands]
