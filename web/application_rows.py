@@ -27,7 +27,7 @@ Kind = TypeVar("Kind", bound=Hashable)
 
 
 class Sent(NamedTuple):
-    """How many senders a kind has, how often it was found, and the sender that comes first: the oldest account."""
+    """How many senders a kind has, how often it was found, and its oldest account, '~' where no account sends it."""
 
     senders: int
     found: int
@@ -39,7 +39,12 @@ def sent(found: Iterable[tuple[Kind, str]]) -> dict[Kind, Sent]:
     senders: dict[Kind, list[str]] = {}
     for kind, sender in found:
         senders.setdefault(kind, []).append(sender)
-    return {kind: Sent(len(set(its)), len(its), min(its)) for kind, its in senders.items()}
+    return {kind: Sent(len(set(its)), len(its), _oldest(its)) for kind, its in senders.items()}
+
+
+def _oldest(senders: Iterable[str]) -> str:
+    """Return the sender that comes first in the order of age; each of a codec by itself has none."""
+    return min((each for each in senders if not each.startswith(("codec:", "published:"))), default="~")
 
 
 def most_sent(found: Iterable[tuple[Kind, str]]) -> Kind:
@@ -59,9 +64,9 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
     told = list(found)
     counts, whole = sent((kind, who) for kind, who, _ in told), sent((kind, who) for kind, who, all_ in told if all_)
 
-    def order(kind: Kind) -> tuple[int, int, str, int]:
+    def order(kind: Kind) -> tuple[int, int, int]:
         own, all_of_it = counts[kind], whole.get(kind)
-        return -own.senders, -all_of_it.senders if all_of_it else 0, own.first, -own.found
+        return -own.senders, -all_of_it.senders if all_of_it else 0, -own.found
 
     return min(counts, key=order)
 

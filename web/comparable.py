@@ -90,7 +90,7 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
 def _is_proved(row: ConditionResult, quantity: Quantity) -> bool:
     """Whether somebody ran the figure again."""
     by_figure = quantity.key == WORD_ERRORS and row.word_errors is not None and row.word_errors.run_again is False
-    return row.result.source == "verified" and not by_figure
+    return row.source == "verified" and not by_figure
 
 
 def _sender(row: ConditionResult, quantity: Quantity) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from codec_superb.server.compare.repository import (
 )
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.leaderboard.select import incomplete
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.application_rows import sent
 from codec_superb.web.rows import source_label
 from codec_superb.web.site.compare.view import RateGap, RateNote
 
@@ -132,12 +132,11 @@ def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -
         for entry in whole or [entry for entry in fit if entry.nothing_failed]
     }  # fmt: skip
     own_word = _own_word([entry for entry in fit if entry.results.card.name in states])
-    sent = [
+    told = [
         (states[name], entry.sender) for entry in fit if (name := entry.results.card.name) in states.keys() - own_word
     ]
-    # Ties are broken by the state itself, so that every worker of the service chooses the same.
-    sent.sort(key=lambda pair: (-len(pair[0].datasets), pair[0]))
-    usual = most_sent(sent) if sent else _State()
+    usual = _usual(told, {states[entry.results.card.name] for entry in fit if entry.submission.status == "verified"
+                          and entry.results.card.name in states})  # fmt: skip
     chosen, unranked = [], {}
     for entry in entries:
         name, score = entry.results.card.name, entry.part.score
@@ -148,6 +147,20 @@ def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -
         else:
             unranked[name] = _reason(entry, states.get(name), usual)
     return Ranking(category, datasets=usual.datasets, clips=0, ranks=tuple(chosen), unranked=unranked)
+
+
+def _usual(told: Sequence[tuple[_State, str]], run_again: Collection[_State]) -> _State:
+    """Choose the state of most senders, of as many one that was run again, then that of the oldest account.
+
+    Then of most codecs, on more datasets; in the end the state itself decides, so that every worker chooses the same.
+    """
+    counts = sent(told)
+
+    def order(state: _State) -> tuple[object, ...]:
+        own = counts[state]
+        return -own.senders, state not in run_again, own.first, -own.found, -len(state.datasets), state
+
+    return min(counts, key=order, default=_State())
 
 
 def _own_word(entries: Sequence[_Entry]) -> set[str]:
