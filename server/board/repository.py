@@ -40,7 +40,7 @@ class Counted(NamedTuple):
     submission: str
     status: str
     confirmed: str | None = None
-    """Where nobody ran it again: the newest older one of its account that was."""
+    """Where nobody ran it again: the one of its account that was, under a name that nobody owns of any account."""
 
 
 def revision_number(session: Session) -> int:
@@ -51,7 +51,7 @@ def revision_number(session: Session) -> int:
 def counted_submissions(session: Session) -> dict[str, Counted]:
     """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
-        select(Codec.name, Submission.id, Submission.status, Submission.account_id)
+        select(Codec.name, Submission.id, Submission.status, Submission.account_id, Codec.owner_id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
         .order_by(Submission.codec_id, *STANDING)
@@ -59,10 +59,11 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
     # the last one of a codec stays in the dict
     found: dict[str, Counted] = {}
     run_again: dict[tuple[str, int | None], str] = {}
-    for codec, identity, status, account in session.execute(statement):
+    for codec, identity, status, account, owner in session.execute(statement):
+        whose = codec, None if owner is None else account
         if status == "verified":
-            run_again[codec, account] = identity
-        found[codec] = Counted(identity, status, None if status == "verified" else run_again.get((codec, account)))
+            run_again[whose] = identity
+        found[codec] = Counted(identity, status, None if status == "verified" else run_again.get(whose))
     return found
 
 

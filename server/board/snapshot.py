@@ -279,7 +279,7 @@ class Snapshot:
     preferred: ShownSource = "runs"
     """What the maintainer wants to be shown where nobody chose a source."""
     confirmed: tuple[BoardEntry, ...] = ()
-    """Of codecs whose newest one nobody ran again, the account's newest one that was: what the verified ones show."""
+    """Of codecs whose newest one nobody ran again, the one that was (``Counted.confirmed``), for the verified ones."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)

@@ -240,11 +240,21 @@ def standing(
     """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
 
     Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later,
-    and of these the one that is not ``behind``; it, ``status``, and whether the name is ``nobodys``, are those of now,
-    or of a moment.
+    and of these the one that is not ``behind``; partial ones not in front of complete ones that nobody ran again, such
+    as those that cannot be: under a condition clips fail, and all count alike. ``status``, ``behind``, and whether the
+    name is ``nobodys``, are those of now, or of a moment.
     """
     run_again = nobodys & (status == "verified")
-    return case((run_again & behind.is_(False), 2), (run_again, 1), else_=0), Submission.version.expression
+    whole = Submission.complete | (Submission.condition != "")
+    first = case(
+        (run_again & whole & behind.is_(False), 5),
+        (run_again & whole, 4),
+        (nobodys & Submission.complete & (Submission.condition == ""), 3),
+        (run_again & behind.is_(False), 2),
+        (run_again, 1),
+        else_=0,
+    )
+    return first, Submission.version.expression
 
 
 STANDING = standing(Submission.status, Submission.behind, Codec.owner_id.is_(None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Text, cast, delete, select
+from sqlalchemy import Text, cast, delete, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server.database.models import PUBLIC, Account, Attestation, AuditEntry, Submission, VerificationJob
@@ -18,9 +18,9 @@ def enqueue_unverified(session: Session) -> int:
     """Queue what is self-reported on datasets of the benchmark and was never queued; return how many.
 
     Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
-    would have fifty draws. Also what waits since it would stand in front of another's results under a name of the
-    catalogue, which nobody has run again either. Nothing of an account about whom the last decision was against it: a
-    moderator is to look first.
+    would have fifty draws. Also what waits beside others' results of the codec alone: under a name of the catalogue in
+    whose front it would stand, or clean ones beside which it is too good under a condition. Nothing of an account about
+    whom the last decision was against it: a moderator is to look first.
     """
     _drop_jobs(session, ~_newest())
     doubted: dict[int | None, bool] = {}
@@ -29,7 +29,7 @@ def enqueue_unverified(session: Session) -> int:
         if row.account_id not in doubted:
             account = None if row.account_id is None else session.get_one(Account, row.account_id)
             doubted[row.account_id] = account is not None and is_doubted(session, account)
-        if not doubted[row.account_id] and (row.status != "held" or _waits_for_its_name(row.warnings)):
+        if not doubted[row.account_id] and (row.status != "held" or _waits_for_others(row.warnings)):
             enqueue(session, row.id, "verify", clips=None)
             found += 1
     return found
@@ -56,7 +56,7 @@ def _candidates(session: Session) -> Iterator[Any]:
     waits = (
         (Submission.status == "held")
         & Submission.decided_by.is_(None)
-        & cast(Submission.warnings, Text).like(f'%"{STANDS_FOR}"%')
+        & or_(*(cast(Submission.warnings, Text).like(f'%"{kind}"%') for kind in _WAITING))
     )
     wanted = (
         select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
@@ -88,9 +88,14 @@ def _differed() -> Any:
     ).exists()  # fmt: skip
 
 
-def _waits_for_its_name(warnings: list[Mapping[str, Any]]) -> bool:
+_WAITING = (STANDS_FOR, "condition")
+"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either."""
+
+
+def _waits_for_others(warnings: list[Mapping[str, Any]]) -> bool:
     """Whether nothing else holds it: what is unusual, a moderator looks at."""
-    return {each["kind"] for each in warnings if each["holds"]} == {STANDS_FOR}
+    kinds = {each["kind"] for each in warnings if each["holds"]}
+    return bool(kinds) and kinds <= set(_WAITING)
 
 
 def _drop_jobs(session: Session, which: Any) -> None:

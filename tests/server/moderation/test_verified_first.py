@@ -154,11 +154,24 @@ class TestStories:
             assert standing(session) == again
 
     def test_a_board_of_one_sender(self, database: Database) -> None:
-        """The newest verified one stands, whatever it has."""
+        """The newest complete verified one stands, whatever it has; no partial one in front of it."""
         with database.transaction(write=True) as session:
-            for told in ({"applications": [WER]}, {}, {"datasets": OTHER}, {"part": 1}, {}):
+            for told in ({"applications": [WER]}, {}, {"datasets": OTHER}, {}):
                 last = sent(session, "ann", **told)
                 assert standing(session) == last
+            sent(session, "ann", part=1)
+            assert counted_submissions(session)[OPUS].submission == last
+
+    def test_a_partial_one_beside_a_whole_one_that_cannot_be_run(self, database: Database) -> None:
+        """One clip that was run again stands among what was; among all submissions the complete result does."""
+        with database.transaction(write=True) as session:
+            whole = sent(session, "bea", verify=False)
+            part = sent(session, "mallory", part=1)
+            assert counted_submissions(session)[OPUS] == Counted(whole, "self-reported", part)
+            own = sent(session, "mallory", "opus_6k", part=1)
+            decided(session, whole, "verify")
+            assert counted_submissions(session)[OPUS] == Counted(whole, "verified")
+            assert counted_submissions(session)["opus_6k"] == Counted(own, "verified")
 
     def test_a_newer_state_of_the_dataset(self, database: Database) -> None:
         """It stands in front of the older one; what was made on the older one then does not."""
