@@ -34,6 +34,7 @@ def command(
     except ModuleNotFoundError as error:
         raise missing_extra(error) from error
     prepare(settings)
+    _prepare_builtin()
     remove_leftovers(settings.storage / FOLDER)  # of a worker that was killed in a private run
     # told to stop, it puts its job back, as for Ctrl-C
     # systemd and Kubernetes stop a process by SIGTERM, on which Python ends at once, without any finally
@@ -46,3 +47,22 @@ def command(
         print_json({"jobs": done})
     else:
         typer.echo(f"{count(done, 'job')} done")
+
+
+def _prepare_builtin() -> None:
+    """Have the dataset here that every board knows; others their maintainers prepare."""
+    from codec_superb.cli.console import TerminalProgress
+    from codec_superb.cli.selection import prepare_fetched
+    from codec_superb.data_manifests.dataset import open_dataset
+    from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
+    from codec_superb.server.datasets.service import BUILTIN
+
+    for name in BUILTIN:
+        try:
+            open_dataset(name)
+        except DatasetNotPrepared:
+            try:
+                with TerminalProgress() as progress:
+                    prepare_fetched([name], progress)
+            except (DatasetError, OSError) as error:
+                note(f"{name}: {error}")

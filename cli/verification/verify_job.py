@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from codec_superb.cli.verification.worker import CLIP_SECONDS, RUNS
+
+UNPREPARED = timedelta(hours=1)
+"""Pause of a job whose dataset is not on the machine: whoever starts a worker may prepare it later."""
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,16 +21,21 @@ if TYPE_CHECKING:
 def run_verify(context: Context, job: VerificationJob) -> None:
     """Run the job's clips again with a codec of the catalogue, or of an installed plug-in, and store what came out.
 
-    Files that a stranger names are never run. A codec, weights or a dataset that are not here end the job as ``cannot
-    run``, with the reason; the submission stays as it is.
+    Files that a stranger names are never run. A codec or weights that are not here end the job as ``cannot run``, with
+    the reason; the submission stays as it is. For a dataset that is not here yet the job waits.
     """
-    from codec_superb.pipeline.verification.again import CannotRun
+    from codec_superb.cli.console import note
+    from codec_superb.pipeline.verification.again import CannotRun, NotPrepared
     from codec_superb.pipeline.verification.compare import FailedHere
-    from codec_superb.server.verification.jobs import finish
+    from codec_superb.server.verification.jobs import finish, give_back
 
     place = context.settings.storage / RUNS / str(job.id)
     try:
         statement = _statement(context, job, place)
+    except NotPrepared as error:
+        note(f"job {job.id}: {error}; it waits for an hour")
+        with context.database.transaction(write=True) as session:
+            give_back(session, job, context.worker, pause=UNPREPARED)
     except (CannotRun, FailedHere) as error:
         with context.database.transaction(write=True) as session:
             finish(session, job, context.worker, "cannot run", str(error))

@@ -16,7 +16,7 @@ from codec_superb.base_codec.errors import CodecError
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
-from codec_superb.data_manifests.errors import DatasetError
+from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS, metrics_for
 from codec_superb.pipeline.errors import PipelineError
@@ -44,6 +44,10 @@ DESCRIPTIVE = frozenset({
 
 class CannotRun(PipelineError):
     """The codec, its weights or a dataset are not here: nothing can be said about the file."""
+
+
+class NotPrepared(CannotRun):
+    """A dataset of the benchmark is not on this machine; the text names the command that fetches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,8 @@ def _dataset_of(dataset: SubmittedDataset, how: Rerun) -> str:
     spec = own.get(dataset.name, dataset.name)
     try:
         here = open_dataset(spec).manifest_hash
+    except DatasetNotPrepared as error:
+        raise NotPrepared(str(error)) from error
     except DatasetError as error:
         raise CannotRun(str(error)) from error
     if here != dataset.manifest_hash:

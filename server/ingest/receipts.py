@@ -41,7 +41,10 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
     )
 
 
-_NOT_YET = "shown among all submissions; on pages of what was run again once the maintainers have run it"
+_NOT_YET = (
+    "the usual pages show what the maintainers ran again; all submissions have it where no other result of its codec "
+    "stands in front"
+)
 
 
 def _is_behind(submission: Submission, settings: Settings) -> bool:

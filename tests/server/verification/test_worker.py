@@ -28,10 +28,13 @@ from codec_superb.cli.main import call
 from codec_superb.cli.verification.handlers import HANDLERS
 from codec_superb.cli.verification.verify_job import run_verify
 from codec_superb.cli.verification.worker import RUNS, Context, remove_ended, work
+from codec_superb.data_manifests.dataset import Dataset
+from codec_superb.data_manifests.errors import DatasetNotPrepared
 from codec_superb.pipeline.errors import InUse
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification import again
 from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
 from codec_superb.server.database.models import (
     Attestation,
@@ -48,13 +51,15 @@ from codec_superb.server.storage.submission_files import submission_path
 from codec_superb.server.verification.jobs import SILENCE, claim, enqueue
 
 
-def stored(database: Database, settings: Settings, file: Path, codec: str = "opus_6k") -> str:
+def stored(
+    database: Database, settings: Settings, file: Path, codec: str = "opus_6k", owner: str = "someone"
+) -> str:  # fmt: skip
     """Store a file as a self-reported submission, and queue it; return the id."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     settings.files.mkdir(parents=True, exist_ok=True)
     shutil.copy(file, submission_path(settings, digest))
     with database.transaction(write=True) as session:
-        identity = make_submission(session, codec, file_sha256=digest)
+        identity = make_submission(session, codec, file_sha256=digest, owner=owner)
         _, opened = check_and_open(file)
         assert opened is not None
         rows, keys = opened.rows, list(opened.submission.metrics)
@@ -93,6 +98,26 @@ def _better(row: ClipRow) -> ClipRow:
     return raised("mel", -0.05)(row)
 
 
+def test_a_dataset_that_is_not_here_yet(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """The job waits and says for what: its maintainers may prepare the dataset, and nobody need queue it again."""
+
+    def not_here(spec: str) -> Dataset:
+        raise DatasetNotPrepared(f"{spec} is not on this machine: run `codec-superb datasets prepare {spec}`")
+
+    identity = stored(database, settings, packed(run, tmp_path / "honest.zip"))
+    with monkeypatch.context() as away:
+        away.setattr(again, "open_dataset", not_here)
+        work(context_of(database, settings), HANDLERS, once=True)
+    _, job = look(database, identity)
+    assert (job.state, job.outcome, job.attempts) == ("queued", "", 0)
+    assert job.heartbeat is not None
+    assert job.heartbeat > now() + timedelta(minutes=50)
+    assert "run `codec-superb datasets prepare mini`; it waits for an hour" in capsys.readouterr().err
+
+
 @pytest.mark.sample(2, among="a worker that verifies")
 def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
     """Honest: verified and signed by the board. Forged: held. Unknown code, even named as a file: never run."""
@@ -100,7 +125,7 @@ def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, sett
     own.write_text(f"open({str(tmp_path / 'was_run')!r}, 'w')\n")
     clip = next(row.clip for row in run.rows())
     honest = stored(database, settings, packed(run, tmp_path / "honest.zip"))
-    bad = stored(database, settings, forged(run, tmp_path / "forged.zip", [clip], _better))
+    bad = stored(database, settings, forged(run, tmp_path / "forged.zip", [clip], _better), owner="eve")
     closed = stored(database, settings, _renamed("mine.py")(run, tmp_path / "closed.zip"), "mine")
     assert work(context_of(database, settings), HANDLERS, once=True) == 3
     submission, job = look(database, honest)
