@@ -228,7 +228,12 @@ def test_a_sender_is_told_where_the_result_is(app: FastAPI, database: Database, 
         }
         of_all = receipt(session.scalars(select(Submission)).first(), settings).notes  # type: ignore[arg-type]
     assert told == {
-        "opus_12k": ["shown among all submissions; on pages of what was run again once the maintainers have run it"],
+        "opus_12k": [
+            (
+                "the usual pages show what the maintainers ran again; all submissions have it where no other result of its "
+                "codec stands in front"
+            )
+        ],
         "opus_16k": [],
     }
     assert of_all == []
