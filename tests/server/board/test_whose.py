@@ -230,9 +230,9 @@ def test_a_sender_is_told_where_the_result_is(app: FastAPI, database: Database, 
     assert told == {
         "opus_12k": [
             (
-                "the usual pages show what the maintainers ran again; all submissions have it where no other result of its "
-                "codec stands in front"
-            )
+                "the usual pages show what the maintainers ran again; all submissions have it where no other result "
+                "of its codec stands in front"
+            ),
         ],
         "opus_16k": [],
     }
