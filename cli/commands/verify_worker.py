@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Annotated
 
 import typer
@@ -59,10 +59,10 @@ def _prepare_builtin() -> None:
 
     for name in BUILTIN:
         try:
-            open_dataset(name)
-        except DatasetNotPrepared:
-            try:
-                with TerminalProgress() as progress:
-                    prepare_fetched([name], progress)
-            except (DatasetError, OSError) as error:
-                note(f"{name}: {error}")
+            with suppress(DatasetNotPrepared):
+                open_dataset(name)
+                continue
+            with TerminalProgress() as progress:
+                prepare_fetched([name], progress)
+        except (DatasetError, OSError) as error:
+            note(f"{name}: {error}")

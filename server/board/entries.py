@@ -91,7 +91,7 @@ class BoardEntry:
     bit_source: BitSource = "measured"
     """Where its bitrates come from; those of published tables stand apart by their source."""
     since: str = ""
-    """When the account was made, ISO; '' without one."""
+    """When the account was made, ISO; '' without one. Where a past state hides the sender, all of it."""
     submitter_in_file: str = ""
     """Whom the file names, in its own words."""
     verified_part: BoardEntry | None = None
@@ -112,7 +112,7 @@ class BoardEntry:
 
         In the order of these texts the oldest account is first, behind what came without one.
         """
-        return f"{self.since} {self.submitter}" if self.submitter else f"{self.source}:{self.codec}"
+        return f"{self.since} {self.submitter}" if self.submitter else self.since or f"{self.source}:{self.codec}"
 
     def state_of(self, dataset: str) -> str:
         """Return the state of a dataset that it was run on; '' for all datasets together, and where it was not."""

@@ -180,7 +180,7 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
     once = np.unique(np.stack([combinations.numbers[passed], frame.senders()[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
     oldest = np.full(len(combinations.datasets), len(frame))
-    ages = np.where([bool(entry.submitter) for entry in frame.entries], frame.senders(), len(frame))
+    ages = np.where([bool(entry.submitter or entry.since) for entry in frame.entries], frame.senders(), len(frame))
     np.minimum.at(oldest, combinations.numbers[passed], ages[passed])
     present = [
         (-senders[i], oldest[i], -counts[i], -len(names), combinations.texts[i], names, i)

@@ -39,7 +39,8 @@ class Verified(NamedTuple):
     probes: Mapping[Probe, str] = {}
     """Those that were run again, and versions of their definitions."""
     senders: tuple[int, int] = (0, 0)
-    """Accounts, and codecs, with verified complete results on that of its datasets which most have."""
+    """Accounts with verified complete results on that of its datasets which most have, and how old the oldest is: its
+    number, negated."""
 
 
 def stands(group: Sequence[Verified]) -> Verified:
@@ -162,15 +163,15 @@ def _run(probe: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _senders(session: Session, datasets: Collection[str]) -> Mapping[str, tuple[int, int]]:
-    """Count the accounts, and the codecs, with verified complete results on each dataset; clean ones alone are ranked.
+    """Count the accounts with verified complete results on each dataset, and name the oldest; clean ones are ranked.
 
     Those of now: a verdict about another name has nothing chosen anew here.
     """
     found = (
-        select(Result.dataset, func.count(distinct(Submission.account_id)), func.count(distinct(Submission.codec_id)))
+        select(Result.dataset, func.count(distinct(Submission.account_id)), func.min(Submission.account_id))
         .join(Submission, Submission.id == Result.submission_id)
         .where(Submission.status == "verified", Submission.custom.is_(False), Submission.condition == "")
         .where(Result.complete, Result.dataset.in_(datasets))
         .group_by(Result.dataset)
     )
-    return {dataset: (accounts, codecs) for dataset, accounts, codecs in session.execute(found)}
+    return {dataset: (accounts, -(oldest or 0)) for dataset, accounts, oldest in session.execute(found)}

@@ -255,7 +255,9 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     if submission.condition and 2 * submission.failed > submission.clips:
         yield "name", f"{submission.failed} of {submission.clips} clips failed, under a name of the catalogue"
     standing = _standing(session, submission)
-    if standing is None or standing.status == "verified" or _of_one(standing, submission):
+    if standing is None or _of_one(standing, submission):
+        return
+    if standing.status == "verified" and (standing.complete or standing.condition):  # nothing stands in front of it
         return
     if not _gives_way(standing, submission):
         yield STANDS_FOR, f"stands in front of the results of {_sender(standing)} under a name of the catalogue"

@@ -75,7 +75,10 @@ def _as_then(entry: BoardEntry, then: CountedThen) -> BoardEntry:
     """Give a row the status that it had; of one that was taken back neither its sender nor their words are shown."""
     title, submitter = (entry.codec, "") if then.taken_back else (entry.title, entry.submitter)
     said = source_label(then.status, submitter) if submitter else then.status
-    return replace(entry, source=cast("Source", then.status), source_label=said, title=title, submitter=submitter)
+    since = entry.since if submitter else entry.sender  # it counts as one sender still
+    return replace(
+        entry, source=cast("Source", then.status), source_label=said, title=title, submitter=submitter, since=since
+    )
 
 
 def citation(state: PastState, url: str) -> str:

@@ -79,8 +79,6 @@ def _drawn(row: BoardRow, quantity: Quantity, labels: Mapping[ProbeModel, str], 
         result = replace(result, states={})  # of a table, which the row takes over
     elif found is not None:
         result = at_rates_of(found, result)
-        # of one that nobody ran again the account counts, whatever the badge of its submission
-        result = replace(result, sender=row.submitter) if found.run_again is False else result
     said = result.source if found is None else figure_label(result.source, found)
     summary = result.summary.model_copy(update={"metrics": metrics, "datasets": on})
     return replace(result, summary=summary, source=said)

@@ -115,7 +115,8 @@ class XaresRow:
     @property
     def sender(self) -> str:
         """Say who counts once for it: of self-reported results the account, any other by itself."""
-        return self.sent_by or f"{self.source} {self.title}"
+        # of as many senders records are the usual ones: in front of any account by its age
+        return self.sent_by or f" {self.source} {self.title}"
 
     @property
     def control(self) -> bool:
