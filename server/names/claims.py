@@ -257,7 +257,8 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     standing = _standing(session, submission)
     if standing is None or _of_one(standing, submission):
         return
-    if standing.status == "verified" and (standing.complete or standing.condition):  # nothing stands in front of it
+    # in front of what was run again stands nothing but a complete result where that is a partial one
+    if standing.status == "verified" and (standing.complete or standing.condition or not submission.complete):
         return
     if not _gives_way(standing, submission):
         yield STANDS_FOR, f"stands in front of the results of {_sender(standing)} under a name of the catalogue"

@@ -82,3 +82,21 @@ def test_no_two_anonymous_files_are_of_one_sender(service: Service, tmp_path: Pa
     with service.database.transaction() as session:
         told = [text for _, text in name_warnings(session, session.get_one(Submission, later))]
     assert told == ["stands in front of the results of an anonymous upload under a name of the catalogue"]
+
+
+def test_beside_a_partial_result_that_was_run_again(service: Service, tmp_path: Path) -> None:
+    """What stands behind it waits for nobody, nor does a complete one of as many clips; one of fewer clips waits."""
+
+    def clean(account: str, clips: int, of: int, dataset: str = "mini") -> tuple[str, list[str]]:
+        rows = draw_rows(next(SEEDS), clips, dataset=dataset)
+        data = make_file(rows, tmp_path / account, codec="aac_24k", about={"clips": of})
+        answer = service.send(data, account=account).json()
+        return answer["id"], [each["kind"] for each in answer["warnings"] if each["holds"]]
+
+    service.know("larger", categories(2 * CLIPS, "larger"))
+    part, _ = clean("verity", 2 * CLIPS - 2, 2 * CLIPS, "larger")
+    with service.database.transaction(write=True) as session:
+        decide(session, part, "verify", "", actor="moderator")
+    assert clean("bert", CLIPS - 2, CLIPS)[1] == []
+    assert clean("carla", CLIPS, CLIPS)[1] == ["standing"]
+    assert clean("dora", 2 * CLIPS, 2 * CLIPS, "larger")[1] == []
