@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -53,16 +53,25 @@ def _prepare_builtin() -> None:
     """Have the dataset here that every board knows; others their maintainers prepare."""
     from codec_superb.cli.console import TerminalProgress
     from codec_superb.cli.selection import prepare_fetched
-    from codec_superb.data_manifests.dataset import open_dataset
-    from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
+    from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.server.datasets.service import BUILTIN
 
     for name in BUILTIN:
         try:
-            with suppress(DatasetNotPrepared):
-                open_dataset(name)
-                continue
-            with TerminalProgress() as progress:
-                prepare_fetched([name], progress)
+            if not _is_here(name):
+                with TerminalProgress() as progress:
+                    prepare_fetched([name], progress)
         except (DatasetError, OSError) as error:
             note(f"{name}: {error}")
+
+
+def _is_here(dataset: str) -> bool:
+    """Whether a dataset is prepared. Raises DatasetError for one that is damaged."""
+    from codec_superb.data_manifests.dataset import open_dataset
+    from codec_superb.data_manifests.errors import DatasetNotPrepared
+
+    try:
+        open_dataset(dataset)
+    except DatasetNotPrepared:
+        return False
+    return True

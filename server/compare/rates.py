@@ -131,12 +131,10 @@ def _rankable(session: Session, category: Category, entries: Sequence[_Entry]) -
         )
         for entry in whole or [entry for entry in fit if entry.nothing_failed]
     }  # fmt: skip
-    own_word = _own_word([entry for entry in fit if entry.results.card.name in states])
-    told = [
-        (states[name], entry.sender) for entry in fit if (name := entry.results.card.name) in states.keys() - own_word
-    ]
-    usual = _usual(told, {states[entry.results.card.name] for entry in fit if entry.submission.status == "verified"
-                          and entry.results.card.name in states})  # fmt: skip
+    placed = [entry for entry in fit if entry.results.card.name in states]
+    own_word = _own_word(placed)
+    told = [(states[name], entry.sender) for entry in placed if (name := entry.results.card.name) not in own_word]
+    usual = _usual(told, {states[entry.results.card.name] for entry in placed if entry.submission.status == "verified"})
     chosen, unranked = [], {}
     for entry in entries:
         name, score = entry.results.card.name, entry.part.score

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.metrics.results import UNCOUNTED
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
@@ -337,20 +337,19 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
     return row
 
 
-_SUBMISSIONS: tuple[SourceFilter, SourceFilter] = ("runs", "verified")
-
-
 def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Choices:
-    everyone, verified = (
-        {entry.codec for entry in snapshot.frame(frame.category, "", of).entries} for of in _SUBMISSIONS
-    )
     return Choices(
         datasets=snapshot.datasets(source, frame.category),
         metrics=frame.quantities(),
         rates=frame.rates(),
         sources=[(source, label, len(snapshot.frame(frame.category, "", source))) for source, label in source_labels()],
-        not_run_again=len(everyone - verified) if source == "verified" else 0,
+        not_run_again=_not_run_again(snapshot, frame.category) if source == "verified" else 0,
     )
+
+
+def _not_run_again(snapshot: Snapshot, category: Category) -> int:
+    verified = {entry.codec for entry in snapshot.frame(category, "", "verified").entries}
+    return sum(entry.codec not in verified for entry in snapshot.frame(category, "", "runs").entries)
 
 
 def source_labels() -> list[tuple[SourceFilter, str]]:

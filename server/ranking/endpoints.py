@@ -104,11 +104,11 @@ def _weights(chosen: Any) -> dict[str, float]:
 
 def _choice(request: Request, snapshot: Snapshot, chosen: _Common, weights: Mapping[str, float]) -> Choice:
     """Return the choice with its source: where none is chosen what was run again, where enough of that is ranked."""
-    if chosen.source is not None:
-        return Choice(chosen.source, chosen.band, weights)
-    own = Choice("verified", chosen.band, weights)
-    ranked = len(ranked_field(snapshot, own, ranking_caches(request.app.state)).entries)
-    return own if snapshot.preferred == "verified" and ranked >= ENOUGH else Choice("runs", chosen.band, weights)
+    if chosen.source is None and snapshot.preferred == "verified":
+        own = Choice("verified", chosen.band, weights)
+        if len(ranked_field(snapshot, own, ranking_caches(request.app.state)).entries) >= ENOUGH:
+            return own
+    return Choice(chosen.source or "runs", chosen.band, weights)
 
 
 def _bands(request: Request, snapshot: Snapshot, source: ShownSource | None) -> BandsAnswer:

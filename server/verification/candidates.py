@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Text, cast, delete, or_, select
+from sqlalchemy import ColumnElement, Text, cast, delete, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server.database.models import PUBLIC, Account, Attestation, AuditEntry, Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import STANDS_FOR, is_doubted
 from codec_superb.server.verification.jobs import BY_HAND, enqueue
+
+_WAITING = (STANDS_FOR, "condition")
+"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either."""
 
 
 def enqueue_unverified(session: Session) -> int:
@@ -67,7 +70,7 @@ def _candidates(session: Session) -> Iterator[Any]:
     yield from session.execute(wanted).all()
 
 
-def _newest() -> Any:
+def _newest() -> ColumnElement[bool]:
     """Whether nothing newer of the same account, codec and condition is public."""
     later = aliased(Submission)
     newer = select(later.id).where(
@@ -78,7 +81,7 @@ def _newest() -> Any:
     return ~newer.exists()
 
 
-def _differed() -> Any:
+def _differed() -> ColumnElement[bool]:
     """Whether it, or a later version of the same account, codec and condition, was run again and differs."""
     same = aliased(Submission)
     attested = select(Attestation.id).join(same, same.id == Attestation.submission_id)
@@ -88,17 +91,13 @@ def _differed() -> Any:
     ).exists()  # fmt: skip
 
 
-_WAITING = (STANDS_FOR, "condition")
-"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either."""
-
-
 def _waits_for_others(warnings: list[Mapping[str, Any]]) -> bool:
     """Whether nothing else holds it: what is unusual, a moderator looks at."""
     kinds = {each["kind"] for each in warnings if each["holds"]}
     return bool(kinds) and kinds <= set(_WAITING)
 
 
-def _drop_jobs(session: Session, which: Any) -> None:
+def _drop_jobs(session: Session, which: ColumnElement[bool]) -> None:
     """Take out of the queue what nobody has queued by hand; the submission is queued again where it may be."""
     by_hand = select(AuditEntry.subject).where(AuditEntry.action == BY_HAND)
     of = select(Submission.id).where(which, Submission.id.not_in(by_hand))
