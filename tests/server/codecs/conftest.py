@@ -28,7 +28,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Packed:
         "standard": EVIL,
     }  # fmt: skip
     return Packed(
-        first=packed(folder / "a", clips=9, samples=2),
+        first=packed(folder / "a", clips=9, samples=2, expected=30),
         second=packed(folder / "b", clips=12, samples=2, quality=0.2, broken=(4,), expected=30),
         tokens=packed(folder / "c", "encodec_24k_6bps", samples=0, tokens=600, another=True, card_fields=neural),
         evil=packed(folder / "d", "evil_codec.1", samples=0, card_fields=hostile),

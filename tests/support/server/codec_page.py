@@ -47,7 +47,7 @@ class Packed:
     """Submission files."""
 
     first: Path
-    """``opus_16k``, 9 clips, 2 samples."""
+    """``opus_16k``, 9 clips of 30, 2 samples: partial."""
     second: Path
     """The same codec, better, with a failed clip of 12 in a dataset of 30: partial."""
     tokens: Path

@@ -19,13 +19,13 @@ PHONE, DESK, WALL = 390, 1280, 1920
 
 @pytest.fixture(scope="module")
 def codec_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run a service with a codec in two versions, one of them partial, and two neighbours."""
+    """Run a service with a codec in two versions, both partial, and two neighbours."""
     folder: Path = tmp_path_factory.mktemp("codec-site")
     settings = Settings(storage=folder / "storage", secret_key="x" * 40)
     app = create_app(settings)
     with running_site(settings, app) as address:
         with app.state.database.transaction(write=True) as session:
-            store(session, settings.files, packed(folder / "a", clips=9, samples=0))
+            store(session, settings.files, packed(folder / "a", clips=9, samples=0, expected=30))
             store(session, settings.files, packed(folder / "b", clips=12, samples=2, broken=(4,), expected=30))
             make_submission(session, "opus_20k", 20, 0.8)
             make_submission(session, "opus_12k", 12, 0.7)
