@@ -19,7 +19,10 @@ app = typer.Typer(help="Have submissions run again, and take what maintainers si
 @app.command("enqueue")
 def enqueue(
     submissions: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Ids of submissions.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All self-reported ones that were never queued.")] = False,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="All self-reported ones that were not queued since the last decision about them."),
+    ] = False,
     clips: Annotated[
         int | None,
         typer.Option(

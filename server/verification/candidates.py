@@ -18,7 +18,9 @@ _WAITING = (STANDS_FOR, "condition")
 
 
 def enqueue_unverified(session: Session) -> int:
-    """Queue what is self-reported on datasets of the benchmark and was never queued; return how many.
+    """Queue what is self-reported on datasets of the benchmark and was not queued since the last decision about it.
+
+    Return how many. A verified one that a moderator held and accepted has lost its badge, and gets it back by a run.
 
     Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
     would have fifty draws. Also what waits beside others' results of the codec alone: under a name of the catalogue in
@@ -54,8 +56,9 @@ def after_difference(session: Session, submission: Submission, *, actor: str) ->
 
 def _candidates(session: Session) -> Iterator[Any]:
     known = select(VerificationJob.id).where(
-        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify"
-    )
+        VerificationJob.submission_id == Submission.id, VerificationJob.kind == "verify",
+        Submission.decided.is_(None) | (VerificationJob.created >= Submission.decided),
+    )  # fmt: skip
     waits = (
         (Submission.status == "held")
         & Submission.decided_by.is_(None)

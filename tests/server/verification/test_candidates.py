@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from support.server.board import make_submission
+from support.server.verified import attest
 
 from codec_superb.server.database.models import Codec, Submission, VerificationJob
 from codec_superb.server.database.session import Database
@@ -14,7 +15,7 @@ from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import STANDS_FOR
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.candidates import after_difference, enqueue_unverified
-from codec_superb.server.verification.jobs import claim, enqueue_by_hand
+from codec_superb.server.verification.jobs import claim, enqueue_by_hand, finish
 
 
 def queued(session: Session) -> list[str]:
@@ -25,6 +26,7 @@ def queued(session: Session) -> list[str]:
 
 def differ(session: Session, identity: str) -> None:
     """Do what an attestation that differs does."""
+    attest(session, identity, agrees=False)
     decide(session, identity, "hold", "run again: these differ", actor="the board")
     record(session, "the board", "attestation.received", identity, verdict="differs")
     after_difference(session, session.get_one(Submission, identity), actor="the board")
@@ -67,6 +69,22 @@ def test_what_a_maintainer_queued_stays(database: Database) -> None:
         assert queued(session) == [first, second]
         differ(session, second)
         assert queued(session) == [first]
+
+
+def test_what_was_held_and_accepted_is_run_once_more(database: Database) -> None:
+    """A moderator who looks at a verified result and lets it stand does not take its badge for good."""
+    with database.transaction(write=True) as session:
+        made = make_submission(session, "opus_12k", owner="ann")
+        assert enqueue_unverified(session) == 1
+        job = claim(session, "worker", kinds=("verify",))
+        assert job is not None
+        decide(session, made, "verify", "run again", actor="the board")
+        assert finish(session, job, "worker", "agrees", "")
+        decide(session, made, "hold", "is this the library of last week?", actor="Mo")
+        assert enqueue_unverified(session) == 0
+        decide(session, made, "accept", "it is", actor="Mo")
+        assert enqueue_unverified(session) == 1
+        assert enqueue_unverified(session) == 0
 
 
 def test_versions_of_others_and_under_conditions_are_their_own(database: Database) -> None:

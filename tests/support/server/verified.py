@@ -32,12 +32,12 @@ def keep_clips(session: Session, identity: str, rows: Sequence[ClipRow] = ROWS) 
     assert document["clips_sha256"] == sha("clips")
 
 
-def attest(session: Session, identity: str, *compared: str, left_out: Sequence[str] = ()) -> None:
-    """Store an agreeing attestation of what was compared, without clips: what a badge covers follows from it."""
+def attest(session: Session, identity: str, *compared: str, left_out: Sequence[str] = (), agrees: bool = True) -> None:
+    """Store an attestation of what was compared, without clips: what a badge covers follows from it."""
     told = {"compared": list(compared), "left_out": list(left_out)}
     row = Attestation(
-        submission_id=identity, fingerprint="f" * 64, sha256=hashlib.sha256(identity.encode()).hexdigest(), agrees=True,
-        document={"statement": told},
+        submission_id=identity, fingerprint="f" * 64, sha256=hashlib.sha256(identity.encode()).hexdigest(),
+        agrees=agrees, document={"statement": told},
     )  # fmt: skip
     session.add(row)
 
