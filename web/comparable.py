@@ -11,6 +11,7 @@ from codec_superb.metrics.table import overall_metrics
 from codec_superb.web.application_rows import sent
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ConditionResult, ProbeModel
+from codec_superb.web.site.whose import ENOUGH
 
 WORD_ERRORS = "asr_wer_pct"
 
@@ -69,9 +70,12 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
 
     Of equal ones what somebody ran again, then what is complete, what the oldest account has, of most codecs, of most
     results, on more datasets, the first by name. Incomplete results have a vote too: under bit errors clips of honest
-    codecs fail.
+    codecs fail. Where enough codecs were run again these alone choose.
     """
     valued = [(measured(row, quantity), row) for row in rows if value_of(row, quantity)]
+    again = [(kind, row) for kind, row in valued if _is_proved(row, quantity)]
+    if len({row.result.codec for _, row in again}) >= ENOUGH:
+        valued = again
     # a codec under thirty strengths is one
     votes = dict.fromkeys((kind, _sender(row, quantity), row.result.codec) for kind, row in valued)
     counts = sent((kind, sender) for kind, sender, _ in votes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
 from codec_superb.web.site.custom import CustomTaskRow
+from codec_superb.web.site.whose import ENOUGH
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
@@ -119,18 +120,12 @@ class BoardEntry:
         found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
         return next(found, "")
 
-    def ranked_on(self, category: Category, metric: str = SCORE_KEY) -> Hashable:
-        """Return what complete results of a category at counted bits rest on; None without a score, or an application.
-
-        Datasets and states, of an application the model too.
-        """
+    def is_ranked_on(self, category: Category, metric: str = SCORE_KEY) -> bool:
+        """Whether it has complete results of a category at counted bits with a score, or an application."""
         own = self.figures.get((category, ""))
         if own is None or not own.complete or not self.counted:
-            return None
-        if metric == SCORE_KEY:
-            return None if own.score[0] is None else (own.datasets, own.states)
-        row = self.application(metric, category, "")
-        return None if row is None else (own.datasets, own.states, row.numbers.dataset, row.model)
+            return False
+        return own.score[0] is not None if metric == SCORE_KEY else self.application(metric, category, "") is not None
 
     def is_complete_on(self, dataset: str) -> bool:
         """Whether no clip of a dataset, of any category, is lacking."""
@@ -252,14 +247,15 @@ def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEnt
 
 
 def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:
-    """List names, such as of datasets, with how many codecs have them: those of most senders first.
+    """List names, such as of datasets, with how many codecs have them: those with a comparison, of most senders first.
 
     Of as many those of the oldest account, then '', then those of more codecs.
     """
     counts = sent((name, entry.sender) for name, entry in found)
 
     def order(name: str) -> tuple[object, ...]:
-        return -counts[name].senders, counts[name].first, name != "", -counts[name].found, name
+        few = counts[name].found < ENOUGH
+        return few, -counts[name].senders, counts[name].first, name != "", -counts[name].found, name
 
     return [(name, counts[name].found) for name in sorted(counts, key=order)]
 

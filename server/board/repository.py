@@ -39,8 +39,18 @@ class Counted(NamedTuple):
 
     submission: str
     status: str
-    confirmed: str | None = None
-    """Where nobody ran it again: the one of its account that was, under a name that nobody owns of any account."""
+    run_again: tuple[str, ...] = ()
+    """Verified ones, the one that stands last: of each account the newest; under a name of an account the newest."""
+
+    @property
+    def confirmed(self) -> str | None:
+        """The verified one that stands; None where that is the submission itself, or there is none."""
+        return None if self.status == "verified" or not self.run_again else self.run_again[-1]
+
+    @property
+    def behind(self) -> Sequence[str]:
+        """The other verified ones, the best first."""
+        return self.run_again[-2::-1]
 
 
 def revision_number(session: Session) -> int:
@@ -58,12 +68,14 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
     )
     # the last one of a codec stays in the dict
     found: dict[str, Counted] = {}
-    run_again: dict[tuple[str, int | None], str] = {}
+    run_again: dict[str, dict[int | str, str]] = {}
     for codec, identity, status, account, owner in session.execute(statement):
-        whose = codec, None if owner is None else account
+        its = run_again.setdefault(codec, {})
         if status == "verified":
-            run_again[whose] = identity
-        found[codec] = Counted(identity, status, None if status == "verified" else run_again.get(whose))
+            whose = 0 if owner is not None else account or identity
+            its.pop(whose, None)  # the last one is the last of the dict
+            its[whose] = identity
+        found[codec] = Counted(identity, status, tuple(its.values()))
     return found
 
 

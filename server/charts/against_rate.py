@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.rows import (
@@ -102,18 +101,13 @@ def application_source(snapshot: Snapshot, state: ChartState, key: str) -> Sourc
     """Return the chosen source, or the first that has the application: what the board shows before published tables."""
     if state.source:
         return state.source
-    usual = snapshot.usual_source(lambda entry: _asked_alike(entry, key, state.dataset))
+    usual = snapshot.usual_source(lambda entry: key in entry.applications.get(state.dataset, {}))
     have = (
         source
         for source in (usual, *(each for each, _ in source_choices(snapshot)))
         if with_application(snapshot, source, key, state.dataset)
     )
     return next(have, "table3")
-
-
-def _asked_alike(entry: BoardEntry, key: str, dataset: str) -> Hashable:
-    row = entry.applications.get(dataset, {}).get(key)
-    return None if row is None else (row.model, row.numbers.dataset)
 
 
 def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset: str) -> list[BoardRow]:

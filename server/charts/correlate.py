@@ -16,7 +16,8 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
 from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.entries import BoardEntry
-from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.board.frames import ResultFrame
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.defaults import complete_first, default_dataset, entries_of_commonest_state, of_clips

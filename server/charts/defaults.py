@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from codec_superb.metrics.table import Category
@@ -24,10 +24,10 @@ def of_clips(snapshot: Snapshot, state: ChartState) -> tuple[ShownSource, Snapsh
     return source, snapshot.of(source)
 
 
-def _whole(entry: BoardEntry, state: ChartState) -> Hashable:
-    """Return the state of the chosen dataset, or the datasets, of complete results; None without."""
+def _whole(entry: BoardEntry, state: ChartState) -> bool:
+    """Whether it has complete results of a category on the chosen dataset, or over all."""
     own = entry.figures.get((state.category, state.dataset))
-    return (own.datasets, own.states) if own is not None and own.complete else None
+    return own is not None and own.complete
 
 
 def default_dataset(snapshot: Snapshot, category: Category, wanted: str) -> str:

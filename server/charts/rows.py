@@ -8,7 +8,8 @@ from codec_superb.metrics.table import Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
-from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.board.frames import ResultFrame
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.select import source_labels
 from codec_superb.web.application_rows import most_sent_and_whole, parts_of
 from codec_superb.web.rows import BoardRow

@@ -93,7 +93,9 @@ def _category(view: CategoryView) -> schemas.CodecCategory:
 
 def _band(band: BandView) -> schemas.BitrateBand:
     members = [schemas.BandMember(name=each.name, title=each.title, kbps=each.kbps) for each in band.members]
-    return schemas.BitrateBand(low=band.low, high=band.high, members=members, other_datasets=band.other_datasets)
+    return schemas.BitrateBand(
+        low=band.low, high=band.high, members=members, other_datasets=band.other_datasets, source=band.source
+    )
 
 
 def mseb(found: NewestResults) -> schemas.CodecMseb:

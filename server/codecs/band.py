@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf, isnan
 from statistics import median
 
@@ -12,10 +12,12 @@ import numpy as np
 from codec_superb.metrics.overall import on_scale
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.moderation.score_deviation import votes
 from codec_superb.web.figures.radar import AxisValue, RadarAxis
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
+from codec_superb.web.site.whose import ENOUGH, ShownSource
 
 FACTOR = 1.5
 """Widest ratio between the measured bitrate of the codec and that of a member of its band."""
@@ -32,6 +34,18 @@ class Band:
     other_datasets: int
     """Codecs of that bitrate that are left out: their numbers rest on other datasets, other states, or definitions, on
     some of the clips, or nobody counted their bits."""
+    source: ShownSource = "runs"
+    """Whether all of them were run again."""
+
+
+def usual_band(
+    own: CodecResult, states: Mapping[str, str], definitions: Mapping[str, str], snapshot: Snapshot
+) -> Band | None:
+    """Choose the band of what was run again where enough was, else of all submissions; see :func:`band_of`."""
+    found = band_of(own, states, definitions, snapshot.entries("verified"))
+    if snapshot.preferred == "verified" and found is not None and len(found.members) >= ENOUGH:
+        return replace(found, source="verified")
+    return band_of(own, states, definitions, snapshot.runs)
 
 
 def band_of(

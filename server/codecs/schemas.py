@@ -9,6 +9,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.leaderboard.schemas import ApplicationAnswer
 from codec_superb.server.submissions.schemas import CategoryResults
+from codec_superb.web.site.whose import ShownSource
 
 
 class CategoryScore(ApiModel):
@@ -73,6 +74,8 @@ class BitrateBand(ApiModel):
     members: list[BandMember]
     other_datasets: int
     """Codecs left out because they were measured on other datasets."""
+    source: ShownSource
+    """`verified` where all of them were run again, which are taken where they are three or more; else `runs`."""
 
 
 class CodecCategory(CategoryResults):

@@ -18,7 +18,7 @@ from codec_superb.pipeline.runs.info import is_imported
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
-from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
+from codec_superb.server.codecs.band import FACTOR, Band, axes, usual_band
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.run_again import not_run_again
@@ -144,7 +144,7 @@ def category_of(found: NewestResults, category: Category) -> CodecResult:
 def band(snapshot: Snapshot, found: NewestResults, own: CodecResult) -> Band | None:
     """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
     states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
-    return band_of(own, states, found.submission.metrics, snapshot.runs)
+    return usual_band(own, states, found.submission.metrics, snapshot)
 
 
 def values_of(session: Session, found: NewestResults, category: str, dataset: str) -> Mapping[str, Values]:
@@ -280,7 +280,7 @@ def _category(
 
 def _band_view(near: Band) -> BandView:
     members = [BandNeighbour(row.codec, row.title, row.kbps, row.source) for row in near.members]
-    return BandView(near.low, near.high, FACTOR, members, near.other_datasets)
+    return BandView(near.low, near.high, FACTOR, members, near.other_datasets, near.source)
 
 
 def _history(versions: Sequence[Submission]) -> list[VersionView]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, is_near
 from codec_superb.server.board.entries import BoardEntry
-from codec_superb.server.board.snapshot import ResultFrame
+from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.moderation.measurements import agreed, middle, weight_of
 from codec_superb.server.moderation.token_doubts import is_of_tokens
 from codec_superb.server.people.access import ANONYMOUS

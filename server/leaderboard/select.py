@@ -18,8 +18,9 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
+from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.board.ranks import Places, rank_ranges
-from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
 from codec_superb.web.answered import Answered, most_answered
 from codec_superb.web.application_rows import Failures, fails_more

@@ -29,8 +29,6 @@ class Verified(NamedTuple):
     """An anonymous upload is its own: nobody knows of whom."""
     whole: bool
     """Complete; under a condition also where clips failed that were asked for, since damage makes clips fail."""
-    cut: bool
-    """Whether some clips were not asked for."""
     ok: int
     datasets: Mapping[str, str]
     """Names and states."""
@@ -47,10 +45,9 @@ def stands(group: Sequence[Verified]) -> Verified:
     """Choose from the verified results of one name under one condition.
 
     Of an account the newest. Then whatever another one covers falls out; of those that cover each other a newer state
-    of a dataset or version of a definition goes first. Of those that neither covers, a complete one goes before one
-    that was cut short, and before one that lacks clips otherwise and has as many at most; then that with the dataset
-    on which most accounts have verified complete results; of partial ones that with more clips; then the one that came
-    first.
+    of a dataset or version of a definition goes first. Of those that neither covers, a complete one goes before a
+    partial one, then that with the dataset on which most accounts have verified complete results; of partial ones that
+    with more clips; then the one that came first.
     """
     newest = {one.account: one for one in sorted(group, key=lambda one: one.version)}.values()
     best = [one for one in newest if not any(_has_more(other, one) for other in newest)]
@@ -87,7 +84,7 @@ def _first_of(one: Verified, other: Verified, group: Sequence[Verified]) -> Veri
         same = (early.datasets, early.metrics, early.probes) == (late.datasets, late.metrics, late.probes)
         return early if same else max(early, late, key=lambda one: one.version)
     for whole, partial in ((early, late), (late, early)):
-        if whole.whole and not partial.whole and (partial.cut or whole.ok >= partial.ok):
+        if whole.whole and not partial.whole:
             return whole
     if early.senders != late.senders:
         return max(early, late, key=lambda one: one.senders)
@@ -143,7 +140,6 @@ def _of(
         version=row.version,
         account=row.id if row.account_id is None else row.account_id,
         whole=not cut if damaged else row.complete,
-        cut=cut,
         ok=row.ok,
         datasets={part["name"]: part["manifest_hash"] for part in row.datasets},
         metrics=row.metrics,

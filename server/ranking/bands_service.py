@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.statistics.effect import PairedTest
-from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.board.frames import ResultFrame
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.select import Ranked, rank
 from codec_superb.server.ranking.bands import ALPHA, BANDS, Band, holm
 from codec_superb.server.ranking.caches import RankingCaches

@@ -11,14 +11,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.answers.public import public_page
-from codec_superb.server.board.snapshot import ENOUGH, Snapshot
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.board.whose import SOURCE_WORDS, SourceChoice
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.ranking.bands import BANDS
 from codec_superb.server.ranking.bands_service import bands
 from codec_superb.server.ranking.caches import ranking_caches
-from codec_superb.server.ranking.service import Choice, ranked_field, ranking
+from codec_superb.server.ranking.service import Choice, ranking
 from codec_superb.server.ranking.weights import ASPECTS, MOST, USUAL
 from codec_superb.web.site.page import PageContext
 from codec_superb.web.site.ranking.page import ranking_page
@@ -69,7 +69,7 @@ async def ranking_answer(request: Request, chosen: Chosen) -> Response:
     weights = _weights(chosen)
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
-        choice = _choice(request, snapshot, chosen, weights)
+        choice = _choice(snapshot, chosen, weights)
         return UnsentAnswer(_RANKING.dump_json(_ranking(request, snapshot, choice)), JSON)
 
     return await cached(request, repr(chosen), make, counted=True)
@@ -81,7 +81,7 @@ async def page(request: Request, chosen: Chosen) -> Response:
     weights = _weights(chosen)
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        choice = _choice(request, snapshot, chosen, weights)
+        choice = _choice(snapshot, chosen, weights)
         found = _bands(request, snapshot, chosen.source)
         return ranking_page(
             found,
@@ -102,13 +102,11 @@ def _weights(chosen: Any) -> dict[str, float]:
     return weights
 
 
-def _choice(request: Request, snapshot: Snapshot, chosen: _Common, weights: Mapping[str, float]) -> Choice:
-    """Return the choice with its source: where none is chosen what was run again, where enough of that is ranked."""
-    if chosen.source is None and snapshot.preferred == "verified":
-        own = Choice("verified", chosen.band, weights)
-        if len(ranked_field(snapshot, own, ranking_caches(request.app.state)).entries) >= ENOUGH:
-            return own
-    return Choice(chosen.source or "runs", chosen.band, weights)
+def _choice(snapshot: Snapshot, chosen: _Common, weights: Mapping[str, float]) -> Choice:
+    """Return the choice with its source: where none is chosen what the board shows of all that has a weight."""
+    weighed = (ASPECTS[name] for name, weight in weights.items() if weight > 0)
+    usual = {snapshot.default_source(of.category, of.quantity) for of in weighed}
+    return Choice(chosen.source or ("verified" if usual == {"verified"} else "runs"), chosen.band, weights)
 
 
 def _bands(request: Request, snapshot: Snapshot, source: ShownSource | None) -> BandsAnswer:

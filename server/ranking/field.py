@@ -13,7 +13,8 @@ import numpy as np
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.entries import BoardEntry
-from codec_superb.server.board.snapshot import ResultFrame, Snapshot
+from codec_superb.server.board.frames import ResultFrame
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.select import Ranked, quantity_of, rank, reason_without_rank
 from codec_superb.server.ranking.bands import band_of
 from codec_superb.server.ranking.weights import ASPECTS

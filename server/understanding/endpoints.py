@@ -29,9 +29,8 @@ async def page(
     """Show the codecs on one dataset by task, and the published averages apart."""
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
-        whose, found = shown_on(snapshot, source, dataset, service.has_figures)
         with database_of(request).transaction() as session:
-            return understanding_page(service.view_of(session, found, dataset, whose), page_context)
+            return understanding_page(service.view_of(session, snapshot, dataset, source), page_context)
 
     about = "What a model still understands of the sound of codecs, beside the published averages of UltraEval-Audio."
     return await public_page(request, "Understanding", about, make, key=repr((dataset, source)))

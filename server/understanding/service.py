@@ -12,7 +12,7 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import datasets_with
+from codec_superb.server.board.whose import datasets_with, shown, shown_on
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.leaderboard.select import rank, select_all
@@ -26,13 +26,16 @@ from codec_superb.web.site.understanding.averages import AVERAGE, averages_table
 from codec_superb.web.site.understanding.board import Listened, understanding_columns
 from codec_superb.web.site.understanding.page import UnderstandingView
 from codec_superb.web.site.understanding.published import imported_table
-from codec_superb.web.site.whose import Whose
+from codec_superb.web.site.whose import ShownSource, Whose
 from codec_superb.web.understanding.choose import task_of
 from codec_superb.web.understanding.rate import understanding_rate_chart
 
 
-def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Whose) -> UnderstandingView:
+def view_of(
+    session: Session, everything: Snapshot, dataset: str | None, source: ShownSource | None
+) -> UnderstandingView:
     """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
+    whose, snapshot = shown_on(everything, source, dataset, has_figures)
     datasets = datasets_with(snapshot, has_figures)
     names = [name for name, _ in datasets]
     if dataset is not None and dataset not in names:
@@ -50,7 +53,7 @@ def view_of(session: Session, snapshot: Snapshot, dataset: str | None, whose: Wh
         datasets,
         codecs,
         columns,
-        _submitted_averages(snapshot),
+        *_submitted_averages(everything, source),
         _averages(),
         uea_about(),
         told,
@@ -82,7 +85,7 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
-    found = on_usual_state((entry for entry in snapshot.runs if _rows(entry, dataset)), dataset)
+    found = on_usual_state(snapshot.each(lambda entry: bool(_rows(entry, dataset))), dataset)
     rows = rows_on(found, dataset, lambda row: task_of(row) is not None)
     return [_listened(entry, dataset, rows[entry.codec]) for entry in found]
 
@@ -96,16 +99,19 @@ def _listened(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
     return board_row(entry, category, dataset, None, "").result, tuple(rows)
 
 
-def _submitted_averages(snapshot: Snapshot) -> TextTable | None:
+def _submitted_averages(everything: Snapshot, source: ShownSource | None) -> tuple[Whose, TextTable | None]:
     """Return those of submissions in the board's order; where none has a rank, what might have one stands first."""
     state = BoardState(metric=AVERAGE)
+    usual: ShownSource = "verified" if everything.default_source(state.category, AVERAGE) == "verified" else "runs"
+    whose, snapshot = shown(everything, source or usual, lambda entry: AVERAGE in entry.applications.get("", {}))
     ranked = rank(snapshot, state)
     frame = ranked.frame
     same = frame.combinations(AVERAGE).numbers == ranked.combination
     same &= (frame.numbers("complete") == 1) & ~ranked.apart
     equal = {entry.codec for entry, one in zip(frame.entries, same, strict=True) if one}
     rows = select_all(snapshot, state).rows
-    return averages_table(sorted(rows, key=lambda row: (not row.result.rank, row.result.codec not in equal)), equal)
+    ordered = sorted(rows, key=lambda row: (not row.result.rank, row.result.codec not in equal))
+    return whose, averages_table(ordered, equal)
 
 
 def _averages() -> list[tuple[str, str, TextTable]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -20,7 +20,7 @@ from codec_superb.pipeline.literature.xares import (
 )
 from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.board.whose import shown
+from codec_superb.server.board.whose import datasets_with, shown
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.originals import rows_on
 from codec_superb.server.names.skeleton import skeleton
@@ -80,27 +80,20 @@ def shown_by(
     session: Session, snapshot: Snapshot, source: ShownSource | None, reader: str | None
 ) -> tuple[Whose, Snapshot]:
     """Return what the page shows, and its submissions: all of them where what was run again lacks the reader."""
-    whose, found = shown(snapshot, source, has_figures, most_compared)
+    whose, found = shown(snapshot, source, has_figures)
     if source is not None or reader is None or reader in {of.title for of, _ in readers_of(rows_of(session, found))}:
         return whose, found
-    whose, found = shown(snapshot, "runs", has_figures, most_compared)
+    whose, found = shown(snapshot, "runs", has_figures)
     return replace(whose, asked=False), found
 
 
-def most_compared(snapshot: Snapshot) -> int:
-    """Count the codecs that one reader of frames compares in one figure on one dataset, where these are most."""
-    rows = (
-        (dataset, row.numbers.figure, row.model)
-        for entry in snapshot.runs
-        for dataset, own in entry.applications.items()
-        for row in own.values()
-        if dataset and xares_probe(row)
-    )
-    return max(Counter(rows).values(), default=0)
-
-
 def _measured(snapshot: Snapshot) -> list[Measured]:
-    return [(entry, dataset, result) for entry in snapshot.runs for dataset, result in _results(entry)]
+    names = [name for name, _ in datasets_with(snapshot, lambda entry, of: _has_figures_on(of, entry))]
+    return [
+        (entry, name, _result(entry, name))
+        for name in sorted(names)
+        for entry in snapshot.each(partial(_has_figures_on, name))
+    ]
 
 
 def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
@@ -170,14 +163,14 @@ def _head(task: str) -> str:
     return f"mean, {task}" if task in {"public", HIDDEN} else task.replace("_", " ")
 
 
-def _results(entry: BoardEntry) -> list[tuple[str, CodecResult]]:
-    """Return each dataset with figures of frozen encoders, and the codec as it was measured there."""
-    found = []
-    for dataset in filter(None, entry.applications):
-        if any(xares_probe(row) for row in entry.applications[dataset].values()):
-            category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
-            found.append((dataset, board_row(entry, category, dataset, None, "").result))
-    return found
+def _has_figures_on(dataset: str, entry: BoardEntry) -> bool:
+    return bool(dataset) and any(xares_probe(row) for row in entry.applications.get(dataset, {}).values())
+
+
+def _result(entry: BoardEntry, dataset: str) -> CodecResult:
+    """Return the codec as it was measured on a dataset."""
+    category = next(each for each in CATEGORIES if (each, dataset) in entry.figures)
+    return board_row(entry, category, dataset, None, "").result
 
 
 def _published(track: TrackName) -> PublishedTrack:

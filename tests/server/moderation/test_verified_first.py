@@ -64,7 +64,8 @@ def standing(session: Session, codec: str = OPUS) -> str:
     front = front.where(Submission.status == "verified", Submission.behind.is_(False))
     shown = counted_submissions(session)[codec]
     assert session.scalars(front).all() == [shown.submission]
-    assert shown == Counted(shown.submission, "verified")
+    assert (shown.status, shown.confirmed) == ("verified", None)
+    assert shown.run_again[-1] == shown.submission
     return shown.submission
 
 
@@ -167,11 +168,11 @@ class TestStories:
         with database.transaction(write=True) as session:
             whole = sent(session, "bea", verify=False)
             part = sent(session, "mallory", part=1)
-            assert counted_submissions(session)[OPUS] == Counted(whole, "self-reported", part)
+            assert counted_submissions(session)[OPUS] == Counted(whole, "self-reported", (part,))
             own = sent(session, "mallory", "opus_6k", part=1)
             decided(session, whole, "verify")
-            assert counted_submissions(session)[OPUS] == Counted(whole, "verified")
-            assert counted_submissions(session)["opus_6k"] == Counted(own, "verified")
+            assert counted_submissions(session)[OPUS] == Counted(whole, "verified", (part, whole))
+            assert counted_submissions(session)["opus_6k"] == Counted(own, "verified", (own,))
 
     def test_a_newer_state_of_the_dataset(self, database: Database) -> None:
         """It stands in front of the older one; what was made on the older one then does not."""
@@ -297,7 +298,7 @@ def test_a_board_that_runs_and_states_to_cite(app: FastAPI, database: Database) 
 
 def one(version: int, account: int, datasets: Collection[str] = ("mini",), **told: Any) -> Verified:
     """Describe one."""
-    usual: dict[str, Any] = {"whole": True, "cut": False, "ok": 75, "metrics": {"stoi": "1"}}
+    usual: dict[str, Any] = {"whole": True, "ok": 75, "metrics": {"stoi": "1"}}
     states = told.pop("states", {})
     return Verified(
         id=str(version), version=version, account=account, datasets={name: states.get(name, "1") for name in datasets},
@@ -313,7 +314,7 @@ class TestStands:
         probe = ("mini", "asr", "whisper", "", "{}")
         most = {"datasets": ("mini", "more"), "probes": {probe: "1"}, "ok": 80}
         others = (
-            {}, {"whole": False, "cut": True, "ok": 1}, {"datasets": ("more",), "ok": 5}, {"probes": {probe: "1"}},
+            {}, {"whole": False, "ok": 1}, {"datasets": ("more",), "ok": 5}, {"probes": {probe: "1"}},
             {"datasets": ("mini", "more"), "whole": False, "ok": 79, "probes": {probe: "1"}}, {"metrics": {}},
         )  # fmt: skip
         for some in combinations(others, 3):
@@ -341,9 +342,7 @@ class TestStands:
         assert stands([bare, first, second]) == first
 
     def test_clips_that_failed(self) -> None:
-        """A complete one of a smaller dataset takes no place of one that was asked for all of a larger."""
+        """A complete one stands in front, be it of a smaller dataset: nothing partial is ranked."""
         failed = one(1, 1, ("large",), whole=False, ok=2600)
-        assert stands([failed, one(2, 2)]) == failed
-        assert stands([failed, one(2, 2, ok=2600)]).id == "2"
-        assert stands([failed, one(2, 2, senders=(2, 9)), one(3, 3, senders=(2, 9))]).id == "2"
-        assert stands([failed._replace(cut=True), one(2, 2)]).id == "2"
+        assert stands([failed, one(2, 2)]).id == "2"
+        assert stands([failed, one(2, 2, whole=False)]) == failed

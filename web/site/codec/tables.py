@@ -116,8 +116,9 @@ def band_sentence(band: BandView) -> str:
     )
     if not band.members:
         return f"No other codec with public results on the same datasets lies within {ends}{left_out}."
-    who = f"The band: {count(len(band.members), 'other codec')} within {ends}, on the same datasets{left_out}."
-    median = "their median, where an account has one vote for what nobody ran again"
+    again = " that the maintainers ran again," if band.source == "verified" else ""
+    who = f"The band: {count(len(band.members), 'other codec')}{again} within {ends}, on the same datasets{left_out}."
+    median = "their median" + ("" if again else ", where an account has one vote for what nobody ran again")
     return f"{who} The grey ring is their range, the dotted line {median}."
 
 

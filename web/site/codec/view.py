@@ -17,6 +17,7 @@ from codec_superb.web.site.codec.mseb import of_mseb, without_mseb
 from codec_superb.web.site.custom import CustomRow
 from codec_superb.web.site.listening_tests.view import CodecLine
 from codec_superb.web.site.private_sets import PrivateRow
+from codec_superb.web.site.whose import ShownSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class BandView:
     members: Sequence[BandNeighbour]
     other_datasets: int
     """Codecs of the band that were measured on other datasets and are left out."""
+    source: ShownSource = "runs"
+    """Whether all of them were run again."""
 
 
 _LISTED = 10

@@ -24,6 +24,8 @@ class UnderstandingView:
     """Names of the datasets with results of codecs, and how many codecs; the one of the page among them."""
     codecs: Sequence[Listened]
     columns: Sequence[UnderstandingColumn]
+    averaged: Whose
+    """Whose averages stand in the table."""
     averages: TextTable | None
     """UltraEval-Audio's average of submitted codecs; None without any."""
     published: Sequence[tuple[str, str, TextTable]]

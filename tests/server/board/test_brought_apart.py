@@ -1,0 +1,184 @@
+"""True results on other datasets: they neither bring the others' word back nor take what was run again off a page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+from support.server.board import CLIPS, Probed, make_submission
+from support.server.mseb import CASCADE
+from support.server.understanding import TASK
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import Codec, Submission
+from codec_superb.server.database.session import Database
+from codec_superb.server.moderation.service import decide
+from codec_superb.server.settings import Settings
+
+NAMES = ("opus_6k", "opus_12k", "mp3_64k")
+MINI, OTHER = {"mini": CATEGORIES}, {"other": CATEGORIES}
+PASSAGES = Probed("mseb_retrieval_passage_mrr", 0.5, 0.6, "mini", CASCADE, width=0.05)
+LISTENED = Probed(f"{TASK.key}_accuracy_pct", 70.0, 80.0, "mini", "cascade")
+TOKENS = Probed("tokens_recode_pct", 46.0, 100.0, "mini", "codec-disturbed")
+FRAMES = Probed("xares_knn_language_accuracy_pct", 46.0, 91.0, "mini", "log-mel-frames")
+ALL = [PASSAGES, LISTENED, TOKENS, FRAMES]
+CARD = {"codebooks": 1, "frame_rate": 100, "codebook_size": 1024}
+PAGES = ("/mseb", "/understanding", "/tokens", "/xares")
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """Make a board as it comes."""
+    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+
+
+def verified(session: Session, codec: str, by: str, datasets: object = MINI, **told: object) -> str:
+    """Store verified results under a name of the catalogue."""
+    made = make_submission(session, codec, 1.0, 0.6, owner=by, datasets=datasets, **told)  # type: ignore[arg-type]
+    session.scalars(select(Codec).where(Codec.name == codec)).one().owner_id = None
+    session.flush()
+    decide(session, made, "verify", "because", actor="moderator")
+    session.flush()
+    return made
+
+
+def fiction(session: Session, **told: object) -> None:
+    """Store what nobody can run: first of all by its own word."""
+    made = {"owner": "mallory", "card": CARD, "applications": ALL} | told
+    make_submission(session, "fiction_1k", 1.0, 0.9, **made)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("datasets", [MINI | OTHER, OTHER])
+def test_the_board_keeps_showing_what_was_run_again(app: FastAPI, database: Database, datasets: object) -> None:
+    """One run on a further dataset leaves two beside each other; they are still three that were run again."""
+    with database.transaction(write=True) as session:
+        for name in NAMES:
+            verified(session, name, "ann")
+        fiction(session)
+        verified(session, NAMES[0], "mallory", datasets)
+    with TestClient(app) as client:
+        for path in ("/", "/ranking"):
+            page = client.get(path).text
+            assert "fiction" not in page, path
+            assert "mp3_64k" in page
+        assert client.get("/api/v1/ranking").json()["source"] == "verified"
+
+
+def test_what_each_of_three_has_alone_is_no_ranking(app: FastAPI, database: Database) -> None:
+    """Three of each category, none of which has all: nobody is ranked by what nobody ran again."""
+    with database.transaction(write=True) as session:
+        for category in CATEGORIES:
+            for number in range(3):
+                own = {"status": "verified", "owner": f"of {number}", "datasets": {"mini": (category,)}}
+                make_submission(session, f"{category}_{number}", 1.0, **own)  # type: ignore[arg-type]
+        fiction(session)
+    with TestClient(app) as client:
+        found = client.get("/api/v1/ranking").json()
+        assert (found["source"], found["codecs"]) == ("verified", [])
+        assert "No codec has all that has a weight" in client.get("/ranking").text
+        speech = client.get("/api/v1/ranking?audio=0&music=0").json()
+        assert [row["codec"] for row in speech["codecs"]] == [f"speech_{number}" for number in range(3)]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_figures_on_a_dataset_stay_on_its_page(app: FastAPI, database: Database, path: str) -> None:
+    """Two accounts with true bare runs elsewhere stand in front by name; the figures are of whoever has them."""
+    with database.transaction(write=True) as session:
+        for name in NAMES:
+            verified(session, name, "ann", card=CARD, applications=ALL)
+        for by in ("x", "y"):
+            for name in NAMES:
+                verified(session, name, by, OTHER, card=CARD)
+            verified(session, "opus_24k", by, OTHER, card=CARD)
+        fiction(session)
+        stands = session.scalars(select(Submission.id).where(Submission.behind.is_(False))).all()
+        assert len(stands) == 5  # a codec each
+    with TestClient(app) as client:
+        page = client.get(path).text
+        assert "mp3_64k" in page
+        assert "fiction" not in page
+        everything = client.get(f"{path}?source=runs").text
+        assert "mp3_64k" in everything
+        assert "fiction" in everything
+        rows = client.get("/api/v1/leaderboard?dataset=mini").json()["rows"]
+        assert {row["codec"]: row["submitter"] for row in rows} == dict.fromkeys(NAMES, "ann")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_comparison_goes_before_one_codec_of_each_of_two(app: FastAPI, database: Database, path: str) -> None:
+    """Two accounts with one codec each on another dataset hide no three of one account."""
+    elsewhere = [replace(one, dataset="other") for one in ALL]
+    with database.transaction(write=True) as session:
+        for by in ("x", "y"):
+            own = {"status": "verified", "owner": by, "datasets": OTHER, "card": CARD, "applications": elsewhere}
+            make_submission(session, f"{by}_12k", 1.0, **own)  # type: ignore[arg-type]
+        for name in NAMES:
+            verified(session, name, "ann", card=CARD, applications=ALL)
+        fiction(session, datasets=OTHER, applications=elsewhere)
+    with TestClient(app) as client:
+        page = client.get(path).text
+        assert "mp3_64k" in page
+        assert "fiction" not in page
+
+
+@pytest.mark.parametrize("tasks", [0, 1, 3])
+def test_averages_choose_by_themselves(app: FastAPI, database: Database, tasks: int) -> None:
+    """However many of the codecs that were run again have tasks of understanding too."""
+    sets = {"librispeech_dev_clean": ("speech",), "aishell1": ("speech",)}
+    with database.transaction(write=True) as session:
+        for number in range(5):
+            parts = [Probed("sim_pct", 70.0, 99.0, name, "faster-whisper", clips=CLIPS) for name in sets]
+            task = [replace(LISTENED, dataset="aishell1")][: number < tasks]
+            by = {"owner": "ann", "status": "verified"} if number < 4 else {"owner": "mallory"}
+            name = f"checked{number}_12k" if number < 4 else "fiction_1k"
+            made = make_submission(session, name, 1.0, datasets=sets, applications=[*parts, *task], **by)  # type: ignore[arg-type]
+            row = session.get_one(Submission, made)
+            one = row.document["applications"][0]
+            whole = {"probe": "ultra", "figure": "ultra_average", "dataset": "", "n": 2 * one["n"]}
+            row.document = {**row.document, "applications": [*row.document["applications"], {**one, **whole}]}
+    with TestClient(app) as client:
+        page = client.get("/understanding").text.partition('id="averages"')[0]
+        assert "checked3_12k" in page
+        assert "fiction" not in page
+        assert "1 codec with figures that nobody ran again is not shown" in page
+        assert "fiction_1k" in client.get("/understanding?source=runs").text
+
+
+def test_a_band_is_of_what_was_run_again(app: FastAPI, database: Database) -> None:
+    """The range around a codec's radar is nobody's word where three were run again; the page and the API say so."""
+    with database.transaction(write=True) as session:
+        for number in range(4):
+            make_submission(session, f"checked{number}_12k", 12.0, status="verified", owner="ann")
+        make_submission(session, "fiction_8k", 8.2, 0.9, owner="mallory", metrics={"pesq": 4.44})
+        make_submission(session, "alone_64k", 64.0, owner="ann")
+        make_submission(session, "claimed_60k", 60.0, owner="mallory")
+    with TestClient(app) as client:
+        page = client.get("/codecs/checked0_12k").text
+        assert "3 other codecs that the maintainers ran again," in page
+        assert "4.44" not in page
+        assert client.get("/api/v1/codecs/checked0_12k").json()["categories"][0]["band"]["source"] == "verified"
+        few = client.get("/api/v1/codecs/alone_64k").json()["categories"][0]["band"]
+        assert (few["source"], [member["name"] for member in few["members"]]) == ("runs", ["claimed_60k"])
+
+
+def test_what_was_run_again_chooses_under_conditions(app: FastAPI, database: Database) -> None:
+    """Five codecs of one account keep their charts beside two accounts on another dataset."""
+    loss = parse_condition("loss:10")
+    with database.transaction(write=True) as session:
+        for condition in (None, loss):
+            for number in range(5):
+                own = {"status": "verified", "owner": "ann", "condition": condition}
+                make_submission(session, f"checked{number}_6k", 6.0, **own)  # type: ignore[arg-type]
+            for by in ("x", "y"):
+                make_submission(session, f"claimed{by}_6k", 6.0, owner=by, condition=condition, datasets=OTHER)
+    with TestClient(app) as client:
+        drawn = " ".join(re.findall(r"(?s)<svg.*?</svg>", client.get("/conditions").text))
+        assert "hecked4" in drawn
+        assert "laimedx" not in drawn
