@@ -35,7 +35,7 @@ def run_verify(context: Context, job: VerificationJob) -> None:
     except NotPrepared as error:
         note(f"job {job.id}: {error}; it waits for an hour")
         with context.database.transaction(write=True) as session:
-            give_back(session, job, context.worker, pause=UNPREPARED)
+            give_back(session, job, context.worker, pause=UNPREPARED, message=str(error))
     except (CannotRun, FailedHere) as error:
         with context.database.transaction(write=True) as session:
             finish(session, job, context.worker, "cannot run", str(error))

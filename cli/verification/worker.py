@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from codec_superb.cli.console import note
@@ -30,6 +31,8 @@ _PAUSE_S = 2.0
 """Pause between two attempts while the database is away."""
 CLIP_SECONDS = 1200.0
 """Time of a clip in any stage; a codec that hangs costs a clip, not the worker."""
+NO_ROOM = timedelta(minutes=10)
+"""Pause of a job for which the disk has no room."""
 RUNS = "verification"
 """In the storage folder: runs of jobs that are not through, which the next attempt goes on with."""
 
@@ -132,7 +135,8 @@ def remove_ended(context: Context) -> None:
 
 
 def _do(context: Context, job: VerificationJob, handler: Handler, *, patient: bool) -> None:
-    from codec_superb.pipeline.errors import InUse
+    from codec_superb.pipeline.errors import InUse, NoRoom
+    from codec_superb.pipeline.private_sets.measure import NoRoomForRun
     from codec_superb.server.database.faults import DATABASE_ERRORS, words_of
     from codec_superb.server.verification.jobs import PAUSES, fail, give_back
 
@@ -147,6 +151,11 @@ def _do(context: Context, job: VerificationJob, handler: Handler, *, patient: bo
     except InUse as error:  # a worker that was given up is at it still: no fault of the job
         _within(context, lambda session: give_back(session, job, context.worker, pause=PAUSES[0]), patient=patient)
         note(f"job {job.id}: {error}")
+    except (NoRoom, NoRoomForRun) as error:  # a full disk would end every job of the queue for good
+        told = f"{error}; it waits for {NO_ROOM // timedelta(minutes=1)} minutes"
+        later = partial(give_back, job=job, worker=context.worker, pause=NO_ROOM, message=told)
+        _within(context, later, patient=patient)
+        note(f"job {job.id}: {told}")
     except Exception as error:  # noqa: BLE001 - a job that went wrong must not end the worker: it is tried again
         # the text of a database names its address, which is not for moderators
         reason = words_of(error) if isinstance(error, DATABASE_ERRORS) else f"{type(error).__name__}: {error}"

@@ -54,8 +54,8 @@ LONG_CHECKS = 1
 """Checks in parts, or of large files, of a process at once, beside its ``check_workers``: one may take minutes."""
 LONG_OF_ONE = 2
 """Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
-QUICK_SECONDS = 3.0
-"""Of processor time for a first look at a file, behind which others wait; one of ``mini`` has half a second. What takes
+QUICK_SECONDS = 1.0
+"""Of processor time for a first look at a file, behind which others wait; one of ``mini`` takes 0.15 to 0.5. What takes
 longer is checked beside submissions in parts: one of 200,000 rows and as many trials took 105 s before its refusal."""
 REFUSALS, REFUSED_FOR = 100, 600.0
 """Refusals that are remembered, and seconds for which: what took too long may be quicker then."""

@@ -30,6 +30,7 @@ from codec_superb.server.names.claims import (
     claim_public_names,
     expect_no_selection,
     replaced_by,
+    waits_for_run,
 )
 from codec_superb.server.names.own_words import check_shown_names
 from codec_superb.server.operations.logs import get_logger
@@ -321,7 +322,10 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
     found = warnings_for(session, submission.id)
     submission.warnings = list(found)
     for replaced in () if caller.anonymous else replaced_by(session, submission):
-        decide(session, replaced.id, "reject", f"version {submission.version} is complete", actor=caller.name)
+        if replaced.complete and holds(found) and not waits_for_run(found):
+            continue  # the new one waits for a moderator, this one for a run alone
+        why = "came after it" if replaced.complete else "is complete"
+        decide(session, replaced.id, "reject", f"version {submission.version} {why}", actor=caller.name)
     if caller.anonymous:
         submission.status = "pending"
     elif public and holds(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -104,12 +105,14 @@ def decide(
     seen: str | None = None,
     named: bool = True,
     here: Collection[str] | None = None,
+    asked: datetime | None = None,
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
     ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
     another moderator rejects at the same moment. Without ``named`` titles and families are nobody's, as on a board of
     one machine. ``here`` are the files that were in their place just before, of which what comes back needs its own.
+    ``asked`` is when a run was asked for whose outcome this is: what came to light since, it does not know.
     Raises NotFound for an unknown submission, Conflict for a decision that the status does not allow or that was made
     concurrently, for missing files, and for names that look like others by now, BadRequest for a missing or invalid
     reason.
@@ -143,7 +146,7 @@ def decide(
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
-        version=submission.version,
+        version=submission.version, **({} if asked is None else {"asked": asked.isoformat()}),
     )  # fmt: skip
     if before in PUBLIC or after in PUBLIC:
         record_change(session, submission_id, after, place_anew(session, submission) if run_again else ())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, exists, or_, select
+from sqlalchemy import Select, and_, exists, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -40,6 +41,8 @@ from codec_superb.web.text import count
 
 STANDS_FOR = "standing"
 """Kind of the warning of what would stand in front of others' results under a name of the catalogue."""
+SETTLED_BY_RUN = (STANDS_FOR, "condition")
+"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 
@@ -132,13 +135,15 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
     name = submission.account.name
     own = (Submission.account_id == submission.account_id, Submission.id != submission.id)
     replaced = [each.id for each in replaced_by(session, submission)]
-    waiting = select(Submission.version).where(
+    waiting = select(Submission).where(
         *own, Submission.codec_id == submission.codec_id, Submission.condition == submission.condition,
         Submission.status == "held", Submission.id.not_in(replaced),
     )  # fmt: skip
-    if (version := session.scalar(waiting.order_by(Submission.version).limit(1))) is not None:
-        yield "earlier", f"version {version} of {submission.codec.name} by {name} is held: decide about it first"
-        return
+    for each in session.scalars(waiting.order_by(Submission.version)):
+        if each.decided_by is not None or not waits_for_run(each.warnings):
+            told = f"version {each.version} of {submission.codec.name} by {name} is held: decide about it first"
+            yield "earlier", told
+            return
     last = _last_against(session, submission.account)
     if last is not None:
         told = last.detail.get("reason") or ("run again, it differs" if "verdict" in last.detail else "no reason given")
@@ -148,14 +153,29 @@ def _earlier_ones(session: Session, submission: Submission) -> Iterator[tuple[st
         )
 
 
+def waits_for_run(warnings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether nothing holds a submission but what a run settles: what is unusual, a moderator looks at."""
+    kinds = {each["kind"] for each in warnings if each["holds"]}
+    return bool(kinds) and kinds <= set(SETTLED_BY_RUN)
+
+
 def is_doubted(session: Session, account: Account) -> bool:
     """Whether the last decision of others about what an account sent was against it."""
     return _last_against(session, account) is not None
 
 
 def _last_against(session: Session, account: Account) -> Any:
-    last = session.execute(_decisions_of_others(account.id, account.name).limit(1)).one_or_none()
-    return None if last is None or last.detail.get("after") in PUBLIC else last
+    """Return the last decision against what an account sent, unless others decided for it since.
+
+    A run that was asked for before, as by another worker at the same time, says nothing of what was found meanwhile.
+    """
+    decisions = _decisions_of_others(account.id, account.name)
+    against = session.execute(decisions.where(~_FOR).limit(1)).one_or_none()
+    if against is None:
+        return None
+    favours = session.scalars(decisions.with_only_columns(AuditEntry.detail).where(_FOR, AuditEntry.id > against.id))
+    asked = (detail.get("asked") for detail in favours)
+    return None if any(each is None or datetime.fromisoformat(each) > against.at for each in asked) else against
 
 
 def expect_no_selection(session: Session, submission: Submission) -> None:
@@ -179,19 +199,27 @@ def expect_no_selection(session: Session, submission: Submission) -> None:
 
 
 def replaced_by(session: Session, submission: Submission) -> Sequence[Submission]:
-    """Return partial results of the same account and codec that are held, and that complete ones make needless.
+    """Return results of the same account and codec that are held, and that complete ones make needless.
 
-    What a moderator held, or a verification, stays: it is not for the sender to take back.
+    Partial ones, and such as wait for a run alone. What a moderator held, or a verification, stays: it is not for the
+    sender to take back.
     """
     if submission.account_id is None or not submission.complete:
         return ()
-    partial = select(Submission).where(
+    held = select(Submission).where(
         Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id,
         Submission.id != submission.id, Submission.status == "held", Submission.decided_by.is_(None),
-        ~Submission.complete, Submission.ok <= submission.ok,
         Submission.condition == submission.condition, Submission.custom == submission.custom,
     )  # fmt: skip
-    return session.scalars(partial.order_by(Submission.version)).all()
+    return [
+        each
+        for each in session.scalars(held.order_by(Submission.version))
+        if (not each.complete and each.ok <= submission.ok) or waits_for_run(each.warnings)
+    ]
+
+
+_FOR = func.coalesce(AuditEntry.detail["after"].as_string(), "").in_(PUBLIC)
+"""Whether a decision was for a submission."""
 
 
 def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
@@ -202,7 +230,7 @@ def _decisions_of_others(account_id: int | None, name: str) -> Select[Any]:
     withdrawn = AuditEntry.detail["after"].as_string() == "withdrawn"
     differs = (AuditEntry.action == "attestation.received") & (AuditEntry.detail["verdict"].as_string() == "differs")
     return (
-        select(AuditEntry.detail, Submission.version, Codec.name)
+        select(AuditEntry.id, AuditEntry.at, AuditEntry.detail, Submission.version, Codec.name)
         .join(Submission, Submission.id == AuditEntry.subject)
         .join(Codec, Codec.id == Submission.codec_id)
         .where(Submission.account_id == account_id)

@@ -181,7 +181,7 @@ def _change(session: Session, submission: Submission, statement: Statement, name
     if statement.verdict == "agrees":
         held_since = submission.status == "held" and submission.decided is not None and submission.decided > asked
         if submission.status != "verified" and not held_since:
-            decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name)
+            decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name, asked=asked)
         elif submission.status == "verified":  # what its badge covers is the newest attestation's to say
             hold_name(session, submission)
             record_change(session, submission.id, submission.status, place_anew(session, submission))

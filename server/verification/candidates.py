@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Text, cast, delete, or_, select
@@ -10,11 +10,8 @@ from sqlalchemy.orm import Session, aliased
 
 from codec_superb.server.database.models import PUBLIC, Account, Attestation, AuditEntry, Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
-from codec_superb.server.names.claims import STANDS_FOR, is_doubted
+from codec_superb.server.names.claims import SETTLED_BY_RUN, is_doubted, waits_for_run
 from codec_superb.server.verification.jobs import BY_HAND, enqueue
-
-_WAITING = (STANDS_FOR, "condition")
-"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either."""
 
 
 def enqueue_unverified(session: Session) -> int:
@@ -34,7 +31,7 @@ def enqueue_unverified(session: Session) -> int:
         if row.account_id not in doubted:
             account = None if row.account_id is None else session.get_one(Account, row.account_id)
             doubted[row.account_id] = account is not None and is_doubted(session, account)
-        if not doubted[row.account_id] and (row.status != "held" or _waits_for_others(row.warnings)):
+        if not doubted[row.account_id] and (row.status != "held" or waits_for_run(row.warnings)):
             enqueue(session, row.id, "verify", clips=None)
             found += 1
     return found
@@ -62,7 +59,7 @@ def _candidates(session: Session) -> Iterator[Any]:
     waits = (
         (Submission.status == "held")
         & Submission.decided_by.is_(None)
-        & or_(*(cast(Submission.warnings, Text).like(f'%"{kind}"%') for kind in _WAITING))
+        & or_(*(cast(Submission.warnings, Text).like(f'%"{kind}"%') for kind in SETTLED_BY_RUN))
     )
     wanted = (
         select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
@@ -92,12 +89,6 @@ def _differed() -> ColumnElement[bool]:
         ~Attestation.agrees, same.account_id == Submission.account_id, same.codec_id == Submission.codec_id,
         same.condition == Submission.condition, same.version >= Submission.version,
     ).exists()  # fmt: skip
-
-
-def _waits_for_others(warnings: list[Mapping[str, Any]]) -> bool:
-    """Whether nothing else holds it: what is unusual, a moderator looks at."""
-    kinds = {each["kind"] for each in warnings if each["holds"]}
-    return bool(kinds) and kinds <= set(_WAITING)
 
 
 def _drop_jobs(session: Session, which: ColumnElement[bool]) -> None:

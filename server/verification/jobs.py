@@ -133,13 +133,16 @@ def fail(session: Session, job: VerificationJob, worker: str, message: str) -> b
     return _changed(session, _own(job, worker).values(_after_failure(job.attempts, message, _clock(session))))
 
 
-def give_back(session: Session, job: VerificationJob, worker: str, *, pause: timedelta | None = None) -> bool:
+def give_back(
+    session: Session, job: VerificationJob, worker: str, *, pause: timedelta | None = None, message: str = ""
+) -> bool:
     """Put back a job that was not tried to its end: this counts as no attempt.
 
-    ``pause``: how long it waits then; None where its worker is told to stop.
+    ``pause``: how long it waits then, ``message`` for what; None where its worker is told to stop.
     """
     until = None if pause is None else _clock(session) + pause
-    back = {"state": "queued", "worker": "", "heartbeat": until, "attempts": job.attempts - 1}
+    told = {"message": _kept(message)} if message else {}
+    back = {"state": "queued", "worker": "", "heartbeat": until, "attempts": job.attempts - 1, **told}
     return _changed(session, _own(job, worker).values(back))
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import delete, select
 from support.pipeline.stats import draw_rows, failed
 from support.server.ingest import CLIPS, Service, categories, make_file
 
 from codec_superb.pipeline.conditions.record import parse_condition
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import Submission, VerificationJob
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import name_warnings
+from codec_superb.server.verification.candidates import enqueue_unverified
 
 SEEDS = count(50)
 BITS = parse_condition("bits:0.1")
@@ -70,6 +72,29 @@ def test_all_of_a_small_dataset_take_no_place_of_a_large_one(service: Service, s
     service.know("large", categories(30, "large"))
     assert send("ann", clips=28, of=30, lost=14, dataset="large")["status"] == "self-reported"
     assert send("mallory")["status"] == "held"
+
+
+def test_who_sends_again_while_a_run_is_waited_for(service: Service, tmp_path: Path) -> None:
+    """The newest is run alone: it takes the place of the one before, which waited for nobody but the worker."""
+
+    def honest(account: str = "alice") -> dict[str, Any]:
+        seed = next(SEEDS)
+        data = make_file(draw_rows(seed, CLIPS), tmp_path / str(seed), codec="mp3_48k", about={"clips": CLIPS})
+        answer: dict[str, Any] = service.send(data, account=account).json()
+        return answer
+
+    assert honest("mallory")["status"] == "self-reported"
+    first, second = honest(), honest()
+    for answer in (first, second):
+        assert [each["kind"] for each in answer["warnings"] if each["holds"]] == ["standing"]
+    with service.database.transaction(write=True) as session:
+        before, newest = (session.get_one(Submission, each["id"]) for each in (first, second))
+        assert (before.status, before.reason, newest.status) == ("withdrawn", "version 3 came after it", "held")
+        assert enqueue_unverified(session) >= 1
+        queued = session.scalars(select(VerificationJob.submission_id)).all()
+        assert newest.id in queued
+        assert before.id not in queued
+        session.execute(delete(VerificationJob))
 
 
 def test_no_two_anonymous_files_are_of_one_sender(service: Service, tmp_path: Path) -> None:

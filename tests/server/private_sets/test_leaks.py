@@ -128,5 +128,5 @@ def test_another_state_of_the_clips_is_not_run(board: Board, clips: Path) -> Non
         find_or_not_found(session, "private-2026").commitment = committed
     job = board.run("private-2026", {"private": without_room})
     assert (job.state, job.attempts, job.message) == (
-        "queued", 1, "NoRoomForRun: there is no room on the disk of this machine",
+        "queued", 0, "there is no room on the disk of this machine; it waits for 10 minutes",
     )  # fmt: skip

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 from support.server.board import make_submission
 from support.server.verified import attest
 
-from codec_superb.server.database.models import Codec, Submission, VerificationJob
+from codec_superb.server.database.models import Codec, Submission, VerificationJob, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.service import decide
-from codec_superb.server.names.claims import STANDS_FOR
+from codec_superb.server.names.claims import STANDS_FOR, is_doubted
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.candidates import after_difference, enqueue_unverified
 from codec_superb.server.verification.jobs import claim, enqueue_by_hand, finish
@@ -57,6 +57,25 @@ def test_many_versions_are_one_draw(database: Database) -> None:
         assert enqueue_unverified(session) == 0
         decide(session, second, "accept", "a library of another version", actor="Mo")
         assert enqueue_unverified(session) == 2  # the account's other codecs
+
+
+def test_a_run_that_was_asked_for_before_says_nothing_of_what_differs(database: Database) -> None:
+    """Of two workers one finds the fiction while the other runs an honest file: the account has no draw by that."""
+    with database.transaction(write=True) as session:
+        honest = make_submission(session, "opus_16k", owner="eve")
+        forged = make_submission(session, "opus_12k", owner="eve")
+        assert enqueue_unverified(session) == 2
+        (asked, _) = session.scalars(select(VerificationJob.created).order_by(VerificationJob.id)).all()
+        differ(session, forged)
+        decide(session, honest, "verify", "run again", actor="the board", asked=asked)
+        account = session.get_one(Submission, forged).account
+        assert account is not None
+        assert is_doubted(session, account)
+        make_submission(session, "vorbis_q0", owner="eve")
+        assert enqueue_unverified(session) == 0
+        decide(session, honest, "hold", "again", actor="Mo")
+        decide(session, honest, "verify", "run again", actor="the board", asked=now())
+        assert not is_doubted(session, account)
 
 
 def test_what_a_maintainer_queued_stays(database: Database) -> None:

@@ -30,7 +30,7 @@ from codec_superb.cli.verification.verify_job import run_verify
 from codec_superb.cli.verification.worker import RUNS, Context, remove_ended, work
 from codec_superb.data_manifests.dataset import Dataset
 from codec_superb.data_manifests.errors import DatasetNotPrepared
-from codec_superb.pipeline.errors import InUse
+from codec_superb.pipeline.errors import InUse, NoRoom
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -116,6 +116,7 @@ def test_a_dataset_that_is_not_here_yet(
     assert job.heartbeat is not None
     assert job.heartbeat > now() + timedelta(minutes=50)
     assert "run `codec-superb datasets prepare mini`; it waits for an hour" in capsys.readouterr().err
+    assert "run `codec-superb datasets prepare mini`" in job.message
 
 
 @pytest.mark.sample(2, among="a worker that verifies")
@@ -220,10 +221,15 @@ def test_what_goes_wrong_is_tried_again_and_an_interrupt_is_no_attempt(
         with closing(Database("sqlite:////no/such/folder/board.sqlite")) as other, other.transaction() as session:
             session.execute(select(1))
 
-    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (away, 2), (faulty, 3)):
+    def full(_context: Context, _job: VerificationJob) -> None:
+        raise NoRoom("no space to write rows.jsonl")
+
+    for handler, attempts in ((busy, 0), (faulty, 1), (busy, 1), (full, 1), (away, 2), (faulty, 3)):
         assert work(context_of(database, settings), {"verify": handler}, once=True) == 1
         _, job = look(database, identity)
         assert job.attempts == attempts
+        if handler is full:  # which is no fault of a job either, and would end all of the queue
+            assert job.message == "no space to write rows.jsonl; it waits for 10 minutes"
         if handler is away:  # without its address
             assert job.message == "the database does not answer right now"
         kept = [place.name for place in (settings.storage / RUNS).glob("*")]

@@ -8,6 +8,7 @@ that has imported what workers import forks one.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -72,7 +73,8 @@ class WarmWorkers:
             if entry[0] == circumstances() and entry[1].process.poll() is None:
                 self.idle.remove(entry)
                 return entry[1]
-        return self._forked() if self.limit else self._start()
+        # a process that forks workers would keep the limit of the test that started it
+        return self._forked() if self.limit and _largest_file() == _USUAL else self._start()
 
     def _forked(self) -> executor._Worker:
         mine, its = Pipe()
@@ -101,4 +103,11 @@ class WarmWorkers:
 def circumstances() -> tuple[Any, ...]:
     """Return what a worker takes over when it starts."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-    return environment, tuple(sys.path), Path.cwd()
+    return environment, tuple(sys.path), Path.cwd(), _largest_file()
+
+
+def _largest_file() -> tuple[int, int]:
+    return resource.getrlimit(resource.RLIMIT_FSIZE)
+
+
+_USUAL = _largest_file()
