@@ -28,6 +28,9 @@ from codec_superb.web.site.ranking.view import (
 from codec_superb.web.site.whose import ShownSource
 
 
+_NOBODY = "No codec has all that has a weight: give a weight of 0 to what they lack"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What a visitor chose."""
@@ -59,7 +62,7 @@ def ranking(session: Session, snapshot: Snapshot, choice: Choice, kept: RankingC
     key = _key(snapshot, choice)
     found = ranked_field(snapshot, choice, kept)
     codecs: list[RankedCodec] = []
-    turning, model, said = None, None, "No codec has all that has a weight."
+    turning, model, said = None, None, _NOBODY + ("." if choice.source == "runs" else ", or show all submissions.")
     if found.entries:
         sample: Drawn = kept.once(kept.drawn, key, partial(drawn, session, found, kept))
         model = sample.model
