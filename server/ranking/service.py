@@ -27,7 +27,6 @@ from codec_superb.web.site.ranking.view import (
 )
 from codec_superb.web.site.whose import ShownSource
 
-
 _NOBODY = "No codec has all that has a weight: give a weight of 0 to what they lack"
 
 
