@@ -6,6 +6,7 @@ What was run again is true, whoever sent it: the one that says more stands, not 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import distinct, func, select, update
 from sqlalchemy.orm import Session
 
+from codec_superb.metrics.table import METRICS
 from codec_superb.server.database.models import Codec, Result, Submission
 from codec_superb.server.database.run_again import not_run_again
 
@@ -36,6 +38,8 @@ class Verified(NamedTuple):
     """Keys and versions of definitions."""
     probes: Mapping[Probe, str] = {}
     """Those that were run again, and versions of their definitions."""
+    lacks: tuple[int, int] = (0, 0)
+    """Categories without an overall score, and usual metrics of its categories that nobody computed."""
     senders: tuple[int, int] = (0, 0)
     """Accounts with verified complete results on that of its datasets which most have, and how old the oldest is: its
     number, negated."""
@@ -46,8 +50,8 @@ def stands(group: Sequence[Verified]) -> Verified:
 
     Of an account the newest. Then whatever another one covers falls out; of those that cover each other a newer state
     of a dataset or version of a definition goes first. Of those that neither covers, a complete one goes before a
-    partial one, then that with the dataset on which most accounts have verified complete results; of partial ones that
-    with more clips; then the one that came first.
+    partial one, then one with the overall scores and the usual metrics before one without, then that with the dataset
+    on which most accounts have verified complete results; of partial ones that with more clips; then the first one.
     """
     newest = {one.account: one for one in sorted(group, key=lambda one: one.version)}.values()
     best = [one for one in newest if not any(_has_more(other, one) for other in newest)]
@@ -86,6 +90,8 @@ def _first_of(one: Verified, other: Verified, group: Sequence[Verified]) -> Veri
     for whole, partial in ((early, late), (late, early)):
         if whole.whole and not partial.whole:
             return whole
+    if early.lacks != late.lacks:
+        return min(early, late, key=lambda one: one.lacks)
     if early.senders != late.senders:
         return max(early, late, key=lambda one: one.senders)
     return late if not (early.whole or late.whole) and late.ok > early.ok else early
@@ -128,7 +134,11 @@ def place_anew(session: Session, submission: Submission) -> Collection[str]:
 def _read(session: Session, rows: Sequence[Any], *, damaged: bool) -> list[Verified]:
     own_word = not_run_again(session, {row.id: row.datasets for row in rows})
     senders = _senders(session, {part["name"] for row in rows for part in row.datasets}) if len(rows) > 1 else {}
-    return [_of(row, own_word.get(row.id, ()), senders, damaged=damaged) for row in rows]
+    lacks = _lacks(session, rows) if len(rows) > 1 else {}
+    return [
+        _of(row, own_word.get(row.id, ()), senders, damaged=damaged)._replace(lacks=lacks.get(row.id, (0, 0)))
+        for row in rows
+    ]
 
 
 def _of(
@@ -151,6 +161,21 @@ def _of(
         },
         senders=max((senders.get(part["name"], (0, 0)) for part in row.datasets), default=(0, 0)),
     )
+
+
+def _lacks(session: Session, rows: Sequence[Any]) -> Mapping[str, tuple[int, int]]:
+    """Count the categories of each without an overall score, and the usual metrics that it lacks."""
+    unscored: dict[str, int] = defaultdict(int)
+    usual: dict[str, set[str]] = defaultdict(set)
+    found = select(Result.submission_id, Result.category, Result.score)
+    for identity, category, score in session.execute(
+        found.where(Result.submission_id.in_([row.id for row in rows]), Result.dataset == "")
+    ):
+        unscored[identity] += score is None
+        usual[identity].update(
+            key for key, metric in METRICS.items() if metric.default and category in metric.categories
+        )
+    return {row.id: (unscored[row.id], len(usual[row.id] - row.metrics.keys())) for row in rows}
 
 
 def _run(probe: Mapping[str, Any]) -> tuple[str, str, str, str]:

@@ -247,10 +247,25 @@ def test_what_follows_from_the_dataset_must_be_equal(clips: Sequence[ClipRow], f
 
 @pytest.mark.parametrize("field", ["lag_samples", "clipped_samples"])
 def test_what_follows_from_the_sound_is_equal_where_it_is(clips: Sequence[ClipRow], field: str) -> None:
-    """Found in the sound itself: of the same sound it cannot differ, of other sound it may."""
+    """Found in the sound itself: of the same sound it cannot differ, of other sound as little as rounding moves it."""
     there = clips[0].model_copy(update={"lag_samples": 0, "clipped_samples": 0})
     assert quantities(there, moved(there, 0, ONE, **{field: 1})) == [field]
     assert quantities(there, moved(there, 0, OTHER, **{field: 1})) == []
+    assert quantities(there, moved(there, 0, OTHER, **{field: 4000})) == [field.partition("_")[0]]
+
+
+def test_lags_and_clipped_samples_of_other_sound(clips: Sequence[ClipRow]) -> None:
+    """A lag that nobody here finds, or none where there is one, on all clips; clipping that was left out."""
+    drawn = [clip.model_copy(update={"lag_samples": 3, "clipped_samples": 900}) for clip in clips]
+    assert quantities(drawn[0], moved(drawn[0], 0, lag_samples=None)) == []
+    late = drawn[0].model_copy(update={"lag_samples": drawn[0].sampling_rate})
+    assert quantities(late, moved(late, 0, lag_samples=None)) == ["lag"]
+    for here, told in (
+        ({"lag_samples": 4, "clipped_samples": 905}, []), ({"lag_samples": None}, ["lag is distinct"]),
+        ({"lag_samples": 50}, ["lag"]), ({"clipped_samples": 1300}, ["clipped"]),
+    ):  # fmt: skip
+        compared = [compare_clip(clip, moved(clip, 0, **here), exact=False) for clip in drawn]
+        assert [drift.quantity for drift in drifts([each.changes for each in compared])] == told, here
 
 
 def test_what_is_defined_must_be_the_same(clips: Sequence[ClipRow]) -> None:

@@ -154,6 +154,19 @@ class TestStories:
             sent(session, None)
             assert standing(session) == again
 
+    def test_a_run_of_one_metric(self, database: Database) -> None:
+        """With something that others lack, and sent before them: it has no score and is not ranked."""
+        with database.transaction(write=True) as session:
+            few = sent(session, "mallory", verify=False)
+            row = session.get_one(Submission, few)
+            row.metrics = {"mel": row.metrics["mel"], "pesq_c2": "1"}
+            for result in row.results:
+                result.score = result.low = result.high = None
+            decided(session, few, "verify")
+            assert standing(session) == few
+            usual = sent(session, "ann")
+            assert standing(session) == usual
+
     def test_a_board_of_one_sender(self, database: Database) -> None:
         """The newest complete verified one stands, whatever it has; no partial one in front of it."""
         with database.transaction(write=True) as session:
@@ -340,6 +353,13 @@ class TestStands:
         assert stands([first, second, again]) == again
         assert stands([first, second, again, one(4, 1, ("mini", "more"), probes=asr)]).id == "4"
         assert stands([bare, first, second]) == first
+
+    def test_what_nobody_can_rank(self) -> None:
+        """Without an overall score, or a usual metric, it leaves the place, whatever it has besides, and when it came."""
+        odd = {"mel": "1", "pesq_c2": "1"}
+        assert stands([one(1, 1, metrics=odd, lacks=(3, 8)), one(2, 2)]).id == "2"
+        assert stands([one(1, 1, metrics=odd, lacks=(0, 1)), one(2, 2, senders=(0, 0))]).id == "2"
+        assert stands([one(1, 1, metrics=odd, lacks=(3, 8)), one(2, 2, whole=False)]).id == "1"
 
     def test_clips_that_failed(self) -> None:
         """A complete one stands in front, be it of a smaller dataset: nothing partial is ranked."""
