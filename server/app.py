@@ -28,6 +28,7 @@ from codec_superb.server.http.error_pages import handle_errors
 from codec_superb.server.http.forwarded import UnnamedProxy
 from codec_superb.server.http.headers import SecurityHeaders
 from codec_superb.server.http.hosts import ExpectedHost
+from codec_superb.server.http.loop_turns import LoopTurns
 from codec_superb.server.http.methods import HeadAsGet
 from codec_superb.server.http.request_limits import RequestLimits
 from codec_superb.server.http.requests import catch_unexpected, observe
@@ -83,7 +84,7 @@ class _Service(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Put the outermost layers around everything, the answer to an internal error included."""
         settings: Settings = self.state.settings
-        app: ASGIApp = PlainCookies(SecurityHeaders(super().build_middleware_stack(), settings))
+        app: ASGIApp = LoopTurns(PlainCookies(SecurityHeaders(super().build_middleware_stack(), settings)))
         if settings.trusted_proxies:
             # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
             app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,assignment]

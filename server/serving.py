@@ -118,6 +118,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         factory=isinstance(app, str),
         workers=workers,
         lifespan="on",
+        loop="asyncio",  # uvloop takes one new connection in a turn, behind hundreds of busy ones: libuv since 1.45
         http=TimedProtocol,  # refuses large heads, which httptools would keep in memory without end
         ws="none",
         log_config=None,

@@ -10,6 +10,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Literal, cast
 
 from fastapi import Request
@@ -102,7 +103,12 @@ def address_of(request: Request) -> str:
     An IPv6 client is represented by its /64 network, an IPv4-mapped IPv6 address by the IPv4 address. Its site is
     counted too, under a larger limit.
     """
-    host = request.client.host if request.client else "unknown"
+    return client_key(request.client.host if request.client else "unknown")
+
+
+@lru_cache(4096)
+def client_key(host: str) -> str:
+    """Return the counter key of a client, see :func:`address_of`."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:  # a Unix socket, or an identifier from a trusted proxy

@@ -355,7 +355,7 @@ class TestStands:
         assert stands([bare, first, second]) == first
 
     def test_what_nobody_can_rank(self) -> None:
-        """Without an overall score, or a usual metric, it leaves the place, whatever it has besides, and when it came."""
+        """Without an overall score, or a usual metric, it leaves the place, whatever it has besides."""
         odd = {"mel": "1", "pesq_c2": "1"}
         assert stands([one(1, 1, metrics=odd, lacks=(3, 8)), one(2, 2)]).id == "2"
         assert stands([one(1, 1, metrics=odd, lacks=(0, 1)), one(2, 2, senders=(0, 0))]).id == "2"
