@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ def clips_of_runs(definition: Definition, runs: Path) -> Iterator[ClipSounds]:
 def clips_of_samples(
     session: Session, definition: Definition, submissions: list[Submission], settings: Settings
 ) -> Iterator[ClipSounds]:
-    """Yield the clips of a test that all submissions carry as samples.
+    """Yield the clips of a test that all submissions carry as samples: those named, or some of all categories by turns.
 
     Raises PipelineError where a named clip is not among them, and where there is none.
     """
@@ -77,7 +78,11 @@ def clips_of_samples(
         if definition.dataset in {None, entry.key[0]}
     }
     missing = [clip for clip in definition.clips if clip not in shared]
-    chosen = definition.clips or tuple(shared)[: definition.most_clips]
+    groups: dict[str, list[str]] = {}
+    for clip, entry in shared.items():
+        groups.setdefault(entry.samples[0].category, []).append(clip)
+    by_turns = [clip for turn in zip_longest(*groups.values()) for clip in turn if clip is not None]
+    chosen = definition.clips or tuple(by_turns[: definition.most_clips])
     if missing or not chosen:
         raise PipelineError(
             f"expected clips that are samples of all of {', '.join(definition.codecs)}, got "

@@ -117,6 +117,23 @@ def test_a_test_from_samples_has_the_clips_that_all_submissions_carry(
     assert "got mini/clip002" in capsys.readouterr().err
 
 
+def test_clips_are_of_all_categories_by_turns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A test of two clips is not of two of speech, which come first by name."""
+    settings = settings_in(tmp_path)
+    database = Database(settings.database_url)
+    rows = rows_of()
+    of = {name: [row.clip for row in rows if row.category == name] for name in ("speech", "music")}
+    named = sorted(of["speech"][:2]) + of["music"][-1:]
+    with database.transaction(write=True) as session:
+        for name in CODECS:
+            store(session, name, rows, sounds=dict.fromkeys(named, tone(500.0)), files=settings.files)
+    database.close()
+    file = tmp_path / "test.yaml"
+    file.write_text(DEFINITION.format(kind="mushra", more="most_clips: 2"), encoding="utf-8")
+    made = said(capsys, "create", str(file), "--storage", str(settings.storage))
+    assert set(made["clips"]) == {named[0], named[2]}
+
+
 @pytest.mark.parametrize(
     ("kind", "more", "told"),
     [
