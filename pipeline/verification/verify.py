@@ -45,7 +45,7 @@ from codec_superb.pipeline.verification.statement import (
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
-_TIMES = "times of encoding and decoding: they are the machine's"
+_TIMES = "times of encoding and decoding, and counted operations: they are the machine's, and the submitter's"
 SAME_EVERYWHERE = frozenset({
     "alac", "amrnb", "aptx", "flac", "g711", "g722", "g723_1", "g726", "gsm", "ima_adpcm", "lc3", "mp2", "mp3", "opus",
     "ra144", "sbc", "wavpack",

@@ -237,7 +237,8 @@ def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     marks = {
         "verified": Mark(
             "verified",
-            "The maintainers ran it again and found the same, but for times and machine, which are its submitter's.",
+            "The maintainers ran it again and found the same, but for times, counted operations and machine, which are "
+            "its submitter's.",
             "good",
         ),
         "self-reported": Mark(

@@ -206,7 +206,8 @@ def _name_cell(row: BoardRow) -> RankingCell:
             0,
             Badge(
                 "verified",
-                "The maintainers ran it again and got these numbers, but for times, which are its submitter's.",
+                "The maintainers ran it again and got these numbers, but for times and counted operations, which are "
+                "its submitter's.",
             ),
         )
     if row.source == "self-reported":
