@@ -37,6 +37,8 @@ from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
 from codec_superb.web.text import count
 
+ACCEPTED, QUEUED = 256, 2048
+"""New connections that the loop takes in a turn, a tenth of a millisecond each, and those that the kernel keeps."""
 AFTER_SHUTDOWN = 10.0
 """Seconds beyond ``shutdown_seconds`` after which a process that still has not ended is ended."""
 SWITCH_SECONDS = 0.0005
@@ -68,7 +70,7 @@ def serve(
             settings = settings.model_copy(update={"base_url": address})
         logs.configure(settings.log_format)
         where = prepare(settings)
-        listener.listen(2048)  # from here on the kernel queues connections instead of refusing them
+        listener.listen(QUEUED)  # from here on the kernel queues connections instead of refusing them
         say(f"Codec-SUPERB leaderboard: {address}" if runs is None else f"Codec-SUPERB, local runs: {address}")
         say(where if runs is None else f"runs in {runs.place}: shown on this machine only; Ctrl-C ends it")
         say(_seeded(settings))
@@ -118,6 +120,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         factory=isinstance(app, str),
         workers=workers,
         lifespan="on",
+        backlog=ACCEPTED,
         loop="asyncio",  # uvloop takes one new connection in a turn, behind hundreds of busy ones: libuv since 1.45
         http=TimedProtocol,  # refuses large heads, which httptools would keep in memory without end
         ws="none",
@@ -131,6 +134,12 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
 
 class _Server(uvicorn.Server):
     """Ends in bounded time: a thread that hangs cannot be cancelled, only left behind."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take connections; the kernel queues more of them than the loop takes in a turn."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(QUEUED)
 
     def handle_exit(self, sig: int, frame: object) -> None:
         """Begin to stop, and to count the time."""

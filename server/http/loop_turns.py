@@ -1,20 +1,24 @@
 """Lets a few requests of one network begin in a turn of the event loop, so that its hundreds hold up nobody else.
 
 A turn of the loop goes through all that is ready: with 300 connections that ask for kept answers as fast as they come
-it took 0.3 s, which every other request and new connection waited for. No request is refused or counted.
+it took 0.3 s, which every other request and new connection waited for. The others wait in a queue of their network,
+and whoever has left by then is not answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codec_superb.server.people.rate_counters import client_key, network_of
 
 EACH = 4
-"""Requests that begin, half a millisecond each where their answer is kept. The others are first in the next turn."""
+"""Requests that begin, half a millisecond each where their answer is kept."""
+MOST_WAITING = 1000
+"""Requests of a network that wait; further ones are told to come again: each has memory and an open connection."""
 
 
 class LoopTurns:
@@ -24,16 +28,49 @@ class LoopTurns:
         """Wrap ``app``."""
         self._app = app
         self._begun: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Wait for a turn of the loop in which the client's network has begun few."""
         if scope["type"] == "http":
             client = scope.get("client")
             network = network_of(client_key(client[0] if client else "unknown"))
-            while self._begun[network] >= EACH:  # noqa: ASYNC110 -- the next turn is what is waited for
-                await asyncio.sleep(0)
-            if not self._begun:
-                # before whoever waits: they ask to be called after this
-                asyncio.get_running_loop().call_soon(self._begun.clear)
-            self._begun[network] += 1
+            queue = self._waiting.get(network, ())
+            if len(queue) >= MOST_WAITING:
+                busy = f"expected fewer than {MOST_WAITING} requests of one network at once; ask again in a few seconds"
+                await PlainTextResponse(busy, 503, {"Retry-After": "5"})(scope, receive, send)
+                return
+            if queue or self._begun[network] >= EACH:
+                await self._turn_of(network)
+                if _has_left(receive):
+                    return
+            else:
+                self._begin(network)
         await self._app(scope, receive, send)
+
+    async def _turn_of(self, network: str) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(network, deque()).append(turn)
+        await turn
+
+    def _begin(self, network: str) -> None:
+        if not self._begun:
+            asyncio.get_running_loop().call_soon(self._next)
+        self._begun[network] += 1
+
+    def _next(self) -> None:
+        """Begin a turn: with those that wait the longest."""
+        self._begun.clear()
+        for network, queue in list(self._waiting.items()):
+            while queue and self._begun[network] < EACH:
+                turn = queue.popleft()
+                if not turn.done():  # the service stops
+                    self._begin(network)
+                    turn.set_result(None)
+            if not queue:
+                del self._waiting[network]
+
+
+def _has_left(receive: Receive) -> bool:
+    """Whether the client closed its connection, as uvicorn's cycle of request and response knows."""
+    return bool(getattr(getattr(receive, "__self__", None), "disconnected", False))

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 from support.timing import PATIENCE_S
 
-from codec_superb.server.http.loop_turns import EACH, LoopTurns
+from codec_superb.server.http.loop_turns import EACH, MOST_WAITING, LoopTurns
 from codec_superb.server.serving import _config
 from codec_superb.server.settings import Settings
 
@@ -55,6 +55,44 @@ def test_a_few_of_a_network_begin_in_a_turn() -> None:
     assert [client for client, _ in begun].index("10.1.3.1") <= EACH
     turns = [number for client, number in begun if client != "10.1.3.1"]
     assert max(map(turns.count, set(turns))) <= EACH
+
+
+def test_who_has_left_is_not_answered_and_few_may_wait() -> None:
+    """Clients that close their connections while they wait cost nothing; a queue has an end, which says so."""
+    begun: list[int] = []
+    told: list[int] = []
+
+    class Cycle:
+        disconnected = False
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        async def receive(self) -> Message:
+            return {"type": "http.disconnect"}
+
+        async def send(self, message: Message) -> None:
+            told.append(message.get("status", 0))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, send
+        begun.append(receive.__self__.number)  # type: ignore[attr-defined]
+
+    async def all_at_once() -> None:
+        limited = LoopTurns(app)
+        cycles = [Cycle(number) for number in range(EACH + MOST_WAITING + 10)]
+        scope = {"type": "http", "client": ("10.1.2.3", 1)}
+        tasks = [asyncio.ensure_future(limited(scope, cycle.receive, cycle.send)) for cycle in cycles]
+        await asyncio.sleep(0)
+        for cycle in cycles[EACH:-20]:
+            cycle.disconnected = True
+        await asyncio.gather(*tasks)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, all_at_once()).result()
+    last = EACH + MOST_WAITING
+    assert begun == [*range(EACH), *range(last - 10, last)]
+    assert [status for status in told if status] == [503] * 10
 
 
 def test_new_connections_are_taken_between_busy_ones(settings: Settings) -> None:
