@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from codec_superb.web.application_rows import parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow, ProbeModel
+from codec_superb.web.site.whose import ENOUGH
 from codec_superb.web.text import shortened
 
 Kind = TypeVar("Kind")
@@ -44,17 +45,22 @@ class Answer(NamedTuple):
 def most_answered(told: Iterable[Answered[Kind]]) -> Kind:
     """Return the kind of most senders; of as many one that was run again, the first to be public, that of most codecs.
 
+    Where all were run again, before all of them one of enough codecs to compare.
+
     Whoever invents a model, and sends many codecs by it, takes the ranks of nobody who was there before.
     """
     found: dict[Kind, list[Answered[Kind]]] = {}
     for one in told:
         found.setdefault(one.kind, []).append(one)
 
+    again = all(one.confirmed for its in found.values() for one in its)
+
     def place(kind: Kind) -> tuple[object, ...]:
         its = found[kind]
         first = min(one.received or _UNDATED for one in its)
         confirmed = any(one.confirmed for one in its)
-        return -len({one.sender for one in its}), not confirmed, first, -len(its), min(one.codec for one in its)
+        few = again and len({one.codec for one in its}) < ENOUGH
+        return few, -len({one.sender for one in its}), not confirmed, first, -len(its), min(one.codec for one in its)
 
     return min(found, key=place)
 

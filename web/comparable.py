@@ -85,7 +85,8 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
 
     def order(kind: Measured) -> tuple[object, ...]:
         own = counts[kind]
-        by_votes = (-own.senders, kind not in proved, kind not in whole, own.first, -own.found, -found[kind])
+        few = valued is again and len({row.result.codec for of, row in again if of == kind}) < ENOUGH
+        by_votes = (few, -own.senders, kind not in proved, kind not in whole, own.first, -own.found, -found[kind])
         return *by_votes, -len(kind.on), kind.on, repr(kind.by)
 
     return min(counts, key=order, default=None)

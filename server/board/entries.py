@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
@@ -21,6 +21,7 @@ PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, 
 million of them on a full board, and CPython's garbage collector untracks tuples of numbers."""
 PackedScore = tuple[float | None, float | None, float | None]
 """Value, low, high: the fields of :class:`Score`, likewise."""
+Kind = TypeVar("Kind", str, tuple[tuple[str, ...], tuple[str, ...]])
 _ESTIMATE = ("mean", "low", "high", "n", "undefined", "failed", "sd")
 pack_estimate: Callable[[Mapping[str, Any]], PackedEstimate] = itemgetter(*_ESTIMATE)
 """Packs the JSON of one metric of a result."""
@@ -246,18 +247,21 @@ def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEnt
     return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
 
 
-def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:
-    """List names, such as of datasets, with how many codecs have them: those with a comparison, of most senders first.
+def by_senders(found: Iterable[tuple[Kind, BoardEntry]]) -> list[tuple[Kind, int]]:
+    """List kinds, such as names of datasets, with how many codecs have them.
 
-    Of as many those of the oldest account, then '', then those of more codecs.
+    Those of most senders first, of as many those of the oldest account, then '', then those of more codecs. Where all
+    were run again, before all of them those of enough codecs for a comparison.
     """
-    counts = sent((name, entry.sender) for name, entry in found)
+    told = list(found)
+    counts = sent((kind, entry.sender) for kind, entry in told)
+    again = all(entry.source == "verified" for _, entry in told)
 
-    def order(name: str) -> tuple[object, ...]:
-        few = counts[name].found < ENOUGH
-        return few, -counts[name].senders, counts[name].first, name != "", -counts[name].found, name
+    def order(kind: Kind) -> tuple[object, ...]:
+        own = counts[kind]
+        return again and own.found < ENOUGH, -own.senders, own.first, bool(kind), -own.found, kind
 
-    return [(name, counts[name].found) for name in sorted(counts, key=order)]
+    return [(kind, counts[kind].found) for kind in sorted(counts, key=order)]
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

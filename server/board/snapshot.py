@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.records import TABLES
-from codec_superb.server.board.entries import BoardEntry, by_codec
+from codec_superb.server.board.entries import BoardEntry, by_codec, by_senders
 from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
@@ -104,6 +104,21 @@ class Snapshot:
             return [entry for entry in self.runs if entry.source == source]
         return published_entries()[source]
 
+    def on(self, category: Category, dataset: str) -> Sequence[BoardEntry]:
+        """Return of each codec the submission that stands on a dataset; '' for all datasets together.
+
+        There one behind it goes before it that is on the datasets of the usual ones: a true run on a further dataset,
+        which stands in front of others, would take their rank with it.
+        """
+        if dataset:
+            return self.each(lambda entry: (category, dataset) in entry.figures)
+        ranked = [entry for entry in (*self.runs, *self.behind) if entry.is_ranked_on(category)]
+        if not self.behind or not ranked:
+            return self.runs
+        kinds = by_senders((_rests_on(entry, category), entry) for entry in ranked)
+        usual = {entry.codec: entry for entry in reversed(ranked) if _rests_on(entry, category) == kinds[0][0]}
+        return [usual.get(entry.codec, entry) for entry in self.runs]
+
     def frame(self, category: Category, dataset: str, source: SourceFilter) -> ResultFrame:
         """Return the arrays of a category, dataset ('' for all) and source."""
         key = (category, dataset, source)
@@ -112,10 +127,8 @@ class Snapshot:
             if found is None:
                 before = self.before.pop(key, None)
                 entries = self.entries(source)
-                if dataset and source in get_args(ShownSource):
-                    entries = self.of("verified" if source == "verified" else "runs").each(
-                        lambda entry: (category, dataset) in entry.figures
-                    )
+                if source == "runs" or source == "verified":  # noqa: PLR1714 -- which mypy understands
+                    entries = self.of(source).on(category, dataset)
                 if source == "all":
                     entries = united(entries, category, dataset)
                 found = self._frames[key] = ResultFrame(category, dataset, entries, before)
@@ -136,6 +149,11 @@ class Snapshot:
             names = {name for entry in entries for of, name in entry.figures if name and of in wanted}
             found = self._datasets[source, category] = tuple(sorted(names))
         return found
+
+
+def _rests_on(entry: BoardEntry, category: Category) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    own = entry.figures[category, ""]
+    return own.datasets, own.states
 
 
 def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSource = "runs") -> Snapshot:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.board.entries import BoardEntry
+from codec_superb.server.board.entries import BoardEntry, by_senders
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
 from codec_superb.web.application_rows import most_sent
@@ -37,7 +37,7 @@ def default_dataset(snapshot: Snapshot, category: Category, wanted: str) -> str:
         return checked_choice("dataset", wanted, known)
     found = [(name, entry) for name in sorted(known) for entry in snapshot.frame(category, name, "runs").entries]
     whole = [(name, entry) for name, entry in found if entry.figures[category, name].complete]
-    return most_sent([(name, entry.sender) for name, entry in whole or found]) if found else ""
+    return by_senders(whole or found)[0][0] if found else ""
 
 
 def entries_of_commonest_state(snapshot: Snapshot, dataset: str, category: Category) -> list[BoardEntry]:

@@ -28,6 +28,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import COLUMNS, BoardState, BoardView, Choices, RankBasis, SourceFilter
+from codec_superb.web.site.whose import ENOUGH
 
 PAGE_SIZE = 50
 _MOST_ROWS = 4 * PAGE_SIZE
@@ -167,7 +168,7 @@ def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then the oldest account, then most codecs.
 
-    Then the larger, the first by name.
+    Then the larger, the first by name; where all were run again, before all of them one of enough codecs to compare.
 
     One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it. Of
     an application :func:`most_answered` decides.
@@ -183,14 +184,16 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
     oldest = np.full(len(combinations.datasets), len(frame))
     ages = np.where([bool(entry.submitter or entry.since) for entry in frame.entries], frame.senders(), len(frame))
     np.minimum.at(oldest, combinations.numbers[passed], ages[passed])
+    again = all(frame.entries[place].source == "verified" for place in np.flatnonzero(passed).tolist())
+    few = (counts < ENOUGH) & again
     present = [
-        (-senders[i], oldest[i], -counts[i], -len(names), combinations.texts[i], names, i)
+        (few[i], -senders[i], oldest[i], -counts[i], -len(names), combinations.texts[i], names, i)
         for i, names in enumerate(combinations.datasets) if counts[i]
     ]  # fmt: skip
     if not present:
         return -1, ()
     chosen = min(present)
-    return chosen[6], chosen[5]
+    return chosen[7], chosen[6]
 
 
 def _answered(frame: ResultFrame, passed: _Mask, key: str) -> list[Answered[int]]:

@@ -123,9 +123,10 @@ class Conditioned(NamedTuple):
 
 
 def under_conditions(session: Session, codec: str | None) -> Sequence[Conditioned]:
-    """List the newest public submission of each codec, or of one, under each condition, by codec and condition.
+    """List the public submission that stands for each codec, or for one, under each condition, by codec and condition.
 
-    Custom ones are left out.
+    Of all codecs also the verified ones behind it that were run on other datasets: one stands in front of another that
+    has fewer of them. Custom ones are left out.
     """
     statement = (
         select(Submission.id, Submission.codec_id, Codec.name, Submission.version, Submission.condition)
@@ -135,18 +136,42 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Conditione
         .order_by(Codec.name, Submission.condition, *STANDING)
     )
     found = session.execute(statement if codec is None else statement.where(Codec.name == codec))
-    return list({(each.codec_id, each.condition): each for each in map(Conditioned._make, found)}.values())
+    of = [*map(Conditioned._make, found)]
+    standing = {(each.codec_id, each.condition): each for each in of}
+    if codec is not None:
+        return list(standing.values())
+    kept = _on_other_datasets(session, {each.id for each in standing.values()}, {each.id for each in of})
+    return [each for each in of if each.id in kept]
+
+
+def _on_other_datasets(session: Session, standing: Collection[str], among: Collection[str]) -> Collection[str]:
+    """Return those that stand, and of the verified ones behind them the best on each further choice of datasets."""
+    statement = (
+        select(
+            Submission.id, Submission.codec_id, Submission.condition, Submission.document["datasets"].label("datasets")
+        )
+        .join(Submission.codec)
+        .where(Submission.id.in_(among), Submission.id.in_(standing) | (Submission.status == "verified"))
+        .order_by(*(each.desc() for each in STANDING))
+    )
+    found: dict[tuple[object, ...], str] = {}
+    for each in session.execute(statement):
+        on = tuple(sorted((one["name"], one["manifest_hash"]) for one in each.datasets))
+        found.setdefault((each.codec_id, each.condition, on), each.id)
+    return {*standing, *found.values()}
 
 
 def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[str]:
-    """List the public submission that stands for each of ``codecs``."""
+    """List the public submission that stands for each of ``codecs``, and verified ones behind it on other datasets."""
     statement = (
         select(Submission.codec_id, Submission.id)
         .join(Submission.codec)
         .where(COUNTED, Submission.codec_id.in_(codecs))
         .order_by(Submission.codec_id, *STANDING)
     )
-    return list({row.codec_id: row.id for row in session.execute(statement)}.values())
+    found = session.execute(statement).all()
+    kept = _on_other_datasets(session, {*{row.codec_id: row.id for row in found}.values()}, {row.id for row in found})
+    return [row.id for row in found if row.id in kept]
 
 
 def whole(session: Session, identities: Sequence[str]) -> Iterator[Submission]:

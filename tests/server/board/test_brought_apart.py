@@ -182,3 +182,42 @@ def test_what_was_run_again_chooses_under_conditions(app: FastAPI, database: Dat
         drawn = " ".join(re.findall(r"(?s)<svg.*?</svg>", client.get("/conditions").text))
         assert "hecked4" in drawn
         assert "laimedx" not in drawn
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_run_on_a_further_dataset_takes_nobodys_rank(app: FastAPI, database: Database, *, older: bool) -> None:
+    """Of all codecs or of one, by an older account or a younger: the honest ones keep rank, band and ranking."""
+    with database.transaction(write=True) as session:
+        if older:
+            make_submission(session, "lark_9k", 9.0, status="verified", owner="mallory", datasets=MINI | OTHER)
+        for name in NAMES:
+            verified(session, name, "ann")
+        for name in (NAMES[:1], NAMES)[not older]:
+            verified(session, name, "mallory", MINI | OTHER)
+        verified(session, "opus_24k", "bob")
+    with TestClient(app) as client:
+        found = client.get("/api/v1/leaderboard").json()
+        assert found["ranked_datasets"] == ["mini"]
+        rows = {row["codec"]: row for row in found["rows"]}
+        assert all(rows[name]["rank"] for name in (*NAMES, "opus_24k"))
+        assert {rows[name]["submitter"] for name in NAMES} == {"ann"}
+        ranked = client.get("/api/v1/ranking").json()["codecs"]
+        assert {row["codec"] for row in ranked} == {*NAMES, "opus_24k"}
+        both = client.get("/api/v1/leaderboard?dataset=other").json()["rows"]
+        assert {row["submitter"] for row in both} == {"mallory"}
+
+
+def test_nor_a_point_under_conditions(app: FastAPI, database: Database) -> None:
+    """The honest result of a codec stays on its chart, and its clean one."""
+    loss = parse_condition("loss:10")
+    with database.transaction(write=True) as session:
+        for condition in (None, loss):
+            for name in NAMES:
+                verified(session, name, "ann", condition=condition)
+            verified(session, NAMES[0], "mallory", MINI | OTHER, condition=condition)
+    with TestClient(app) as client:
+        page = client.get("/conditions").text
+        drawn = " ".join(re.findall(r"(?s)<svg.*?</svg>", page))
+        titles = {name: name.replace("_", " ") for name in NAMES}
+        assert all(title.lower() in drawn.lower() or name in drawn for name, title in titles.items()), drawn[:3000]
+        assert "on mini, other" in page
