@@ -146,12 +146,19 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Conditione
 
 def _on_other_datasets(session: Session, standing: Collection[str], among: Collection[str]) -> Collection[str]:
     """Return those that stand, and of the verified ones behind them the best on each further choice of datasets."""
+    behind = select(Submission.codec_id).where(
+        Submission.id.in_({*among} - {*standing}), Submission.status == "verified"
+    )
+    codecs = {*session.scalars(behind)}
+    if not codecs:
+        return standing
     statement = (
         select(
             Submission.id, Submission.codec_id, Submission.condition, Submission.document["datasets"].label("datasets")
         )
         .join(Submission.codec)
-        .where(Submission.id.in_(among), Submission.id.in_(standing) | (Submission.status == "verified"))
+        .where(Submission.codec_id.in_(codecs), Submission.id.in_(among))
+        .where(Submission.id.in_(standing) | (Submission.status == "verified"))
         .order_by(*(each.desc() for each in STANDING))
     )
     found: dict[tuple[object, ...], str] = {}
