@@ -121,6 +121,17 @@ class BoardEntry:
         found = (own.states[0] for (_, name), own in self.figures.items() if name == dataset and name)
         return next(found, "")
 
+    def has_value(self, key: str, category: Category, dataset: str) -> bool:
+        """Whether it has a score, a metric or an application."""
+        own = self.figures.get((category, dataset))
+        if own is None:
+            return False
+        if key == SCORE_KEY:
+            return own.score[0] is not None
+        if key in own.metrics:
+            return own.metrics[key][0] is not None
+        return self.application(key, category, dataset) is not None
+
     def is_ranked_on(self, category: Category, metric: str = SCORE_KEY) -> bool:
         """Whether it has complete results of a category at counted bits with a score, or an application."""
         own = self.figures.get((category, ""))
@@ -256,12 +267,15 @@ def by_senders(found: Iterable[tuple[Kind, BoardEntry]]) -> list[tuple[Kind, int
     told = list(found)
     counts = sent((kind, entry.sender) for kind, entry in told)
     again = all(entry.source == "verified" for _, entry in told)
+    codecs: dict[Kind, set[str]] = {}
+    for kind, entry in told:
+        codecs.setdefault(kind, set()).add(entry.codec)
 
     def order(kind: Kind) -> tuple[object, ...]:
         own = counts[kind]
-        return again and own.found < ENOUGH, -own.senders, own.first, bool(kind), -own.found, kind
+        return again and len(codecs[kind]) < ENOUGH, -own.senders, own.first, bool(kind), -len(codecs[kind]), kind
 
-    return [(kind, counts[kind].found) for kind in sorted(counts, key=order)]
+    return [(kind, len(codecs[kind])) for kind in sorted(counts, key=order)]
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

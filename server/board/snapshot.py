@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from threading import RLock
 from typing import get_args
 
@@ -26,6 +27,7 @@ from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.whose import ENOUGH, ShownSource
 
+_FrameKey = tuple[Category, str, SourceFilter, str]
 _MOST_RANKED = 400
 """Choices of filters and metric whose ranks, or rows of the front, are kept: up to 30 kB each with 2,000 codecs, and
 1 kB a row that was shown."""
@@ -38,7 +40,7 @@ class Snapshot:
     revision: int
     runs: tuple[BoardEntry, ...]
     """Newest public submission of each codec, by name."""
-    before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
+    before: dict[_FrameKey, ResultFrame] = field(default_factory=dict)
     """Frames of the previous snapshot; each is dropped once the new frame has been made from it."""
     preferred: ShownSource = "runs"
     """What the maintainer wants to be shown where nobody chose a source."""
@@ -49,7 +51,7 @@ class Snapshot:
     or figures, and counted, so that nobody undoes what was run again by a run on other datasets."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
-    _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
+    _frames: dict[_FrameKey, ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
     _defaults: dict[tuple[Category, str], SourceFilter] = field(default_factory=dict)
     _narrowed: list[Snapshot] = field(default_factory=list)
@@ -104,37 +106,41 @@ class Snapshot:
             return [entry for entry in self.runs if entry.source == source]
         return published_entries()[source]
 
-    def on(self, category: Category, dataset: str) -> Sequence[BoardEntry]:
+    def on(self, category: Category, dataset: str, key: str) -> Sequence[BoardEntry]:
         """Return of each codec the submission that stands on a dataset; '' for all datasets together.
 
-        There one behind it goes before it that is on the datasets of the usual ones: a true run on a further dataset,
-        which stands in front of others, would take their rank with it.
+        One behind it goes before it that has a value of ``key`` where it has none. Of scores and metrics over all
+        datasets also one that is on those on which most codecs have results: a true run on a further dataset, which
+        stands in front of others, would take their rank with it.
         """
-        if dataset:
-            return self.each(lambda entry: (category, dataset) in entry.figures)
-        ranked = [entry for entry in (*self.runs, *self.behind) if entry.is_ranked_on(category)]
-        if not self.behind or not ranked:
-            return self.runs
-        kinds = by_senders((_rests_on(entry, category), entry) for entry in ranked)
-        usual = {entry.codec: entry for entry in reversed(ranked) if _rests_on(entry, category) == kinds[0][0]}
-        return [usual.get(entry.codec, entry) for entry in self.runs]
+        standing = self.each(lambda entry: (category, dataset) in entry.figures)
+        if not self.behind:
+            return standing
+        valued = [entry for entry in (*self.runs, *self.behind) if entry.has_value(key, category, dataset)]
+        if not dataset and key not in APPLICATIONS:
+            ranked = [entry for entry in valued if entry.is_ranked_on(category)]
+            kinds = by_senders((_rests_on(entry, category), entry) for entry in ranked)
+            most = max(kinds, key=itemgetter(1), default=None)  # of as many the one of most senders
+            valued = [entry for entry in ranked if most and _rests_on(entry, category) == most[0]]
+        first = {entry.codec: entry for entry in reversed(valued)}
+        return [first.get(entry.codec, entry) for entry in standing]
 
-    def frame(self, category: Category, dataset: str, source: SourceFilter) -> ResultFrame:
-        """Return the arrays of a category, dataset ('' for all) and source."""
-        key = (category, dataset, source)
+    def frame(self, category: Category, dataset: str, source: SourceFilter, metric: str = SCORE_KEY) -> ResultFrame:
+        """Return the arrays of a category, dataset ('' for all) and source, of the entries that ``metric`` is of."""
+        key = (category, dataset, source, metric if self.behind else SCORE_KEY)
         with self._lock:
             found = self._frames.get(key)
             if found is None:
                 before = self.before.pop(key, None)
                 entries = self.entries(source)
                 if source == "runs" or source == "verified":  # noqa: PLR1714 -- which mypy understands
-                    entries = self.of(source).on(category, dataset)
+                    entries = self.of(source).on(category, dataset, metric)
                 if source == "all":
                     entries = united(entries, category, dataset)
                 found = self._frames[key] = ResultFrame(category, dataset, entries, before)
         return found
 
-    def frames(self) -> dict[tuple[Category, str, SourceFilter], ResultFrame]:
+    def frames(self) -> dict[_FrameKey, ResultFrame]:
         """Return the frames made so far, and those of the previous snapshot that have not been replaced."""
         with self._lock:
             return {**self.before, **self._frames}
@@ -177,11 +183,11 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSou
     if before is None:
         for category in CATEGORIES:
             found.frame(category, "", found.default_source(category)).warm_usual()
-    for (category, dataset, source), frame in (before.frames() if before else {}).items():
+    for (category, dataset, source, metric), frame in (before.frames() if before else {}).items():
         # a frame over all datasets costs up to half a second with 2,000 codecs; those of single datasets, of which
         # there may be hundreds, are made when somebody asks
         if not dataset:
-            found.frame(category, dataset, source).warm(frame)
+            found.frame(category, dataset, source, metric).warm(frame)
     return found
 
 

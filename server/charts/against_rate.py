@@ -115,7 +115,7 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
     own: Category = "audio" if key.startswith(_CLASSIFIES_EVENTS) else "speech"
     rows: dict[str, BoardRow] = {}
     for category in (own, *(category for category in CATEGORIES if category != own)):
-        for row in rows_of(snapshot.frame(category, dataset, source)):
+        for row in rows_of(snapshot.frame(category, dataset, source, key)):
             if key in row.applications:
                 rows.setdefault(row.result.codec, row)
     return [rows[codec] for codec in sorted(rows)]

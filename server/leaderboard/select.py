@@ -90,7 +90,7 @@ def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
 
 
 def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
-    frame = snapshot.frame(state.category, state.dataset, state.source)
+    frame = snapshot.frame(state.category, state.dataset, state.source, state.metric)
     passed = _passed(frame, state)
     counted = passed & frame.flags("counted")  # bitrates that nobody counted are shown, never ranked
     basis = _basis(state.source)

@@ -214,7 +214,8 @@ def replaced_by(session: Session, submission: Submission) -> Sequence[Submission
     return [
         each
         for each in session.scalars(held.order_by(Submission.version))
-        if (not each.complete and each.ok <= submission.ok) or waits_for_run(each.warnings)
+        if (not each.complete and each.ok <= submission.ok)
+        or (waits_for_run(each.warnings) and _states(each) <= _states(submission))
     ]
 
 
@@ -305,6 +306,10 @@ def _gives_way(standing: Submission, submission: Submission) -> bool:
     """Whether partial results are no claim: to whole ones of as many clips or more, not of a smaller dataset."""
     as_many = submission.ok >= standing.ok and (not submission.condition or submission.clips >= standing.clips)
     return as_many and _is_whole(submission) and not _is_whole(standing)
+
+
+def _states(submission: Submission) -> set[tuple[str, str]]:
+    return {(one["name"], one["manifest_hash"]) for one in submission.document["datasets"]}
 
 
 def _is_whole(submission: Submission) -> bool:

@@ -63,8 +63,10 @@ def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[
     """
     ranked = {name: _ranked(snapshot, source, name) for name in aspects}
     places = {name: {e.codec: n for n, e in enumerate(found.frame.entries)} for name, found in ranked.items()}
+    shown = {entry.codec: entry for found in reversed([*ranked.values()]) for entry in found.frame.entries}
     chosen, unranked = [], []
-    for entry in snapshot.entries(source):
+    for standing in snapshot.entries(source):
+        entry = shown.get(standing.codec, standing)
         rate = _rate(entry, {ASPECTS[name].category for name in aspects})
         if not _within(rate, band):
             continue
@@ -138,7 +140,7 @@ def _cells(
     if of.quantity != SCORE_KEY:
         return [_cell(aspect, "", ranked.frame, entries)]
     return [
-        _cell(aspect, name, snapshot.frame(of.category, name, source), entries) for name in ranked.datasets
+        _cell(aspect, name, snapshot.frame(of.category, name, source, of.quantity), entries) for name in ranked.datasets
     ]  # fmt: skip
 
 

@@ -221,3 +221,42 @@ def test_nor_a_point_under_conditions(app: FastAPI, database: Database) -> None:
         titles = {name: name.replace("_", " ") for name in NAMES}
         assert all(title.lower() in drawn.lower() or name in drawn for name, title in titles.items()), drawn[:3000]
         assert "on mini, other" in page
+
+
+@pytest.mark.parametrize("figure", [TOKENS, PASSAGES])
+def test_figures_of_applications_stay_on_the_board(app: FastAPI, database: Database, figure: Probed) -> None:
+    """Bare runs on the usual dataset, which go before over all datasets, have none; nor do those in front elsewhere."""
+    with database.transaction(write=True) as session:
+        for name in NAMES:
+            verified(session, name, "ann", MINI | OTHER, card=CARD, applications=[figure])
+            verified(session, name, "mallory", card=CARD)
+        for name in ("opus_24k", "opus_64k", "lc3_32k"):
+            verified(session, name, "bob", card=CARD)
+            verified(session, name, "carl", card=CARD)
+        fiction(session, datasets=MINI | OTHER, applications=[figure])
+    with TestClient(app) as client:
+        for path in (f"?metric={figure.figure}", f"?metric={figure.figure}&dataset=mini"):
+            rows = client.get(f"/api/v1/leaderboard{path}").json()["rows"]
+            heard = {row["codec"]: row["submitter"] for row in rows if row["rank"]}
+            assert heard == dict.fromkeys(NAMES, "ann"), path
+        chart = client.get(f"/api/v1/charts/applications?application={figure.figure}").text
+        assert "mp3_64k" in chart
+        scores = client.get("/api/v1/leaderboard").json()["rows"]
+        assert all(row["rank"] for row in scores)
+
+
+@pytest.mark.parametrize("codecs", [NAMES[:1], NAMES])
+def test_several_accounts_take_no_ranks_either(app: FastAPI, database: Database, codecs: tuple[str, ...]) -> None:
+    """However many send true runs of a few codecs on a further dataset."""
+    honest = (*NAMES, "opus_24k", "opus_64k", "lc3_32k")
+    with database.transaction(write=True) as session:
+        for name in honest:
+            verified(session, name, "ann")
+        for by in ("m1", "m2", "m3"):
+            for name in codecs:
+                verified(session, name, by, MINI | OTHER)
+    with TestClient(app) as client:
+        rows = client.get("/api/v1/leaderboard").json()["rows"]
+        assert {row["codec"]: row["submitter"] for row in rows if row["rank"]} == dict.fromkeys(honest, "ann")
+        ranked = client.get("/api/v1/ranking").json()["codecs"]
+        assert {row["codec"]: row["submitter"] for row in ranked} == dict.fromkeys(honest, "ann")
