@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from codec_superb.web.application_rows import parts_of
+from codec_superb.web.application_rows import ENOUGH, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow, ProbeModel
-from codec_superb.web.site.whose import ENOUGH
 from codec_superb.web.text import shortened
 
 Kind = TypeVar("Kind")

@@ -21,6 +21,8 @@ _MOST = 6
 APART = "what it says of the originals or of their labels is not what others found with the same model"
 UNLIKE = "originals unlike others"
 """What is said of a figure that is apart."""
+ENOUGH = 3
+"""Codecs that were run again from which a page shows these alone: fewer are no comparison, and hid all the others."""
 FEW_FAILURES = 0.02
 """Share of the clips on which a model may fail, whatever it does for others."""
 Kind = TypeVar("Kind", bound=Hashable)

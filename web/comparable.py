@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import sent
+from codec_superb.web.application_rows import ENOUGH, sent
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ConditionResult, ProbeModel
-from codec_superb.web.site.whose import ENOUGH
 
 WORD_ERRORS = "asr_wer_pct"
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
-from codec_superb.web.application_rows import most_sent_and_whole, sent
+from codec_superb.web.application_rows import ENOUGH, most_sent_and_whole, sent
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
 from codec_superb.web.site.custom import CustomTaskRow
-from codec_superb.web.site.whose import ENOUGH
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a

@@ -23,12 +23,11 @@ from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import Failures, fails_more
+from codec_superb.web.application_rows import ENOUGH, Failures, fails_more
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import COLUMNS, BoardState, BoardView, Choices, RankBasis, SourceFilter
-from codec_superb.web.site.whose import ENOUGH
 
 PAGE_SIZE = 50
 _MOST_ROWS = 4 * PAGE_SIZE

@@ -7,8 +7,6 @@ from typing import Literal
 
 ShownSource = Literal["runs", "verified"]
 """All public submissions, or what the maintainers ran again."""
-ENOUGH = 3
-"""Codecs that were run again from which a page shows these alone: fewer are no comparison, and hid all the others."""
 
 
 @dataclass(frozen=True, slots=True)
