@@ -167,7 +167,8 @@ class _Workers(Multiprocess):
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Take the address before anything else is touched."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    # with the protocol named: asyncio sends at once (TCP_NODELAY) where it reads it, else answers wait 40 ms for an ACK
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # else a restart would wait for connections in TIME_WAIT
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

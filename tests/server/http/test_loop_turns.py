@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from support.timing import PATIENCE_S
 
 from codec_superb.server.http.loop_turns import EACH, MOST_WAITING, LoopTurns
-from codec_superb.server.serving import _config
+from codec_superb.server.serving import _config, _listening
 from codec_superb.server.settings import Settings
 
 BUSY, BURST, COST_S = 64, 200, 0.002
@@ -138,3 +138,9 @@ def test_new_connections_are_taken_between_busy_ones(settings: Settings) -> None
             visitor.sendall(ASKED)
             assert visitor.recv(12) == b"HTTP/1.1 200"
         assert answered[0] - before < 10 * BUSY  # one connection in a turn: some thousands
+
+
+def test_answers_are_sent_at_once() -> None:
+    """Asyncio switches Nagle's wait off for sockets whose protocol it can read: answers took 40 ms more."""
+    with _listening("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
