@@ -132,14 +132,22 @@ class Snapshot:
         with self._lock:
             found = self._frames.get(key)
             if found is None:
-                before = self.before.pop(key, None)
-                entries = self.entries(source)
-                if source == "runs" or source == "verified":  # noqa: PLR1714 -- which mypy understands
-                    entries = self.of(source).on(category, dataset, metric)
-                if source == "all":
-                    entries = united(entries, category, dataset)
-                found = self._frames[key] = ResultFrame(category, dataset, entries, before)
+                found = self._frames[key] = self._new_frame(*key)
         return found
+
+    def _new_frame(self, category: Category, dataset: str, source: SourceFilter, metric: str) -> ResultFrame:
+        before = self.before.pop((category, dataset, source, metric), None)
+        if source == "runs" or source == "verified":  # noqa: PLR1714 -- which mypy understands
+            entries = self.of(source).on(category, dataset, metric)
+        elif source == "all":
+            entries = united(self.entries(source), category, dataset)
+        else:
+            entries = self.entries(source)
+        if metric != SCORE_KEY:  # mostly the same entries: each revision makes frames anew
+            usual = self.frame(category, dataset, source)
+            if [*map(id, usual.entries)] == [*map(id, entries)]:
+                return usual
+        return ResultFrame(category, dataset, entries, before)
 
     def frames(self) -> dict[_FrameKey, ResultFrame]:
         """Return the frames made so far, and those of the previous snapshot that have not been replaced."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import Query
@@ -24,11 +23,11 @@ HasFigures = Callable[[BoardEntry, str], bool]
 def datasets_with(snapshot: Snapshot, has: HasFigures) -> list[tuple[str, int]]:
     """List the datasets with figures of a page, and how many codecs have some: those of most senders first."""
     names = {name for entry in (*snapshot.runs, *snapshot.behind) for name in entry.applications}
-    return by_senders((name, entry) for name in sorted(names) for entry in snapshot.each(partial(_has, has, name)))
 
+    def on(name: str) -> Sequence[BoardEntry]:
+        return snapshot.each(lambda entry: has(entry, name))
 
-def _has(has: HasFigures, dataset: str, entry: BoardEntry) -> bool:
-    return has(entry, dataset)
+    return by_senders((name, entry) for name in sorted(names) for entry in on(name))
 
 
 def shown_on(

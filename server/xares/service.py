@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -88,12 +87,11 @@ def shown_by(
 
 
 def _measured(snapshot: Snapshot) -> list[Measured]:
-    names = [name for name, _ in datasets_with(snapshot, lambda entry, of: _has_figures_on(of, entry))]
-    return [
-        (entry, name, _result(entry, name))
-        for name in sorted(names)
-        for entry in snapshot.each(partial(_has_figures_on, name))
-    ]
+    def on(name: str) -> Sequence[BoardEntry]:
+        return snapshot.each(lambda entry: _has_figures_on(entry, name))
+
+    names = sorted(name for name, _ in datasets_with(snapshot, _has_figures_on))
+    return [(entry, name, _result(entry, name)) for name in names for entry in on(name)]
 
 
 def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
@@ -163,7 +161,7 @@ def _head(task: str) -> str:
     return f"mean, {task}" if task in {"public", HIDDEN} else task.replace("_", " ")
 
 
-def _has_figures_on(dataset: str, entry: BoardEntry) -> bool:
+def _has_figures_on(entry: BoardEntry, dataset: str) -> bool:
     return bool(dataset) and any(xares_probe(row) for row in entry.applications.get(dataset, {}).values())
 
 

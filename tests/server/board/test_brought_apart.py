@@ -17,6 +17,7 @@ from support.server.understanding import TASK
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.app import create_app
+from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.service import decide
@@ -260,3 +261,15 @@ def test_several_accounts_take_no_ranks_either(app: FastAPI, database: Database,
         assert {row["codec"]: row["submitter"] for row in rows if row["rank"]} == dict.fromkeys(honest, "ann")
         ranked = client.get("/api/v1/ranking").json()["codecs"]
         assert {row["codec"]: row["submitter"] for row in ranked} == dict.fromkeys(honest, "ann")
+
+
+def test_metrics_share_the_arrays_of_the_score(database: Database) -> None:
+    """Each revision makes them anew for all that visitors asked for: apart only where other results have the value."""
+    with database.transaction(write=True) as session:
+        for by in ("ann", "bob"):
+            verified(session, NAMES[0], by)
+        found = load_snapshot(session, None)
+    assert found.behind
+    score = found.frame("speech", "", "verified")
+    assert found.frame("speech", "", "verified", "pesq") is score
+    assert found.frame("speech", "mini", "verified", "stoi") is found.frame("speech", "mini", "verified")
