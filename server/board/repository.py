@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -61,18 +61,23 @@ def revision_number(session: Session) -> int:
 def counted_submissions(session: Session) -> dict[str, Counted]:
     """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
-        select(Codec.name, Submission.id, Submission.status, Submission.account_id, Codec.owner_id)
+        select(Codec.name, Submission.id, Submission.status, Submission.account_id, Codec.owner_id.is_(None))
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
         .order_by(Submission.codec_id, *STANDING)
     )
+    return counted_by_codec(session.execute(statement))
+
+
+def counted_by_codec(rows: Iterable[tuple[str, str, str, int | None, bool]]) -> dict[str, Counted]:
+    """Choose from codec, submission, status, account and whether the name is nobody's, in the order of standing."""
     # the last one of a codec stays in the dict
     found: dict[str, Counted] = {}
     run_again: dict[str, dict[int | str, str]] = {}
-    for codec, identity, status, account, owner in session.execute(statement):
+    for codec, identity, status, account, nobodys in rows:
         its = run_again.setdefault(codec, {})
         if status == "verified":
-            whose = 0 if owner is not None else account or identity
+            whose = account or identity if nobodys else 0
             its.pop(whose, None)  # the last one is the last of the dict
             its[whose] = identity
         found[codec] = Counted(identity, status, tuple(its.values()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
+from codec_superb.server.board.repository import counted_by_codec
 from codec_superb.server.database.models import PUBLIC, AuditEntry, BoardChange, Codec, Submission, standing
 
 
@@ -39,8 +41,24 @@ def first_revision(session: Session) -> int | None:
     return session.scalar(select(func.min(BoardChange.revision)))
 
 
-def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThen]:
-    """Find the submission that stood for every codec and was public at ``revision``, by the codec's name.
+class CountedAt(NamedTuple):
+    """What counted at a revision, by the codec's name."""
+
+    standing: Sequence[CountedThen]
+    """The public submission that stood for each codec."""
+    confirmed: Sequence[CountedThen]
+    """See :attr:`~codec_superb.server.board.snapshot.Snapshot.confirmed`."""
+    behind: Sequence[CountedThen]
+    """See :attr:`~codec_superb.server.board.snapshot.Snapshot.behind`."""
+
+    @property
+    def run_again(self) -> Sequence[CountedThen]:
+        """Verified ones beside those that stood."""
+        return [*self.confirmed, *self.behind]
+
+
+def counted_at(session: Session, revision: int, at: datetime) -> CountedAt:
+    """Find what stood for every codec and was public at ``revision``, and what of it was run again beside that.
 
     Those on datasets of the benchmark and without a condition, as on the board. ``at`` is when the last change up to
     the revision was made: whose a name was then decides what stood in front.
@@ -54,16 +72,22 @@ def counted_at(session: Session, revision: int, at: datetime) -> list[CountedThe
     )
     then = (Codec.name, Submission.id, Submission.version, BoardChange.status, Submission.file_sha256)
     statement = (
-        select(*then, Submission.status)
+        select(*then, Submission.status, Submission.account_id, nobodys.label("nobodys"))
         .join(last, (BoardChange.submission_id == last.c.submission_id) & (BoardChange.revision == last.c.revision))
         .join(Submission, Submission.id == BoardChange.submission_id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
-        # the last one of a codec stays in the dict
         .order_by(Submission.codec_id, *standing(BoardChange.status, BoardChange.behind, nobodys))
     )
-    found = {row[0]: CountedThen(*row) for row in session.execute(statement)}
-    return [found[codec] for codec in sorted(found)]
+    rows = [(CountedThen(*row[:6]), row.account_id, row.nobodys) for row in session.execute(statement)]
+    of = {each.submission: each for each, _, _ in rows}
+    found = counted_by_codec((each.codec, each.submission, each.status, account, free) for each, account, free in rows)
+    counted = [found[codec] for codec in sorted(found)]
+    return CountedAt(
+        standing=[of[each.submission] for each in counted],
+        confirmed=[of[each.confirmed] for each in counted if each.confirmed],
+        behind=[of[identity] for each in counted for identity in each.behind],
+    )
 
 
 def _nobodys(at: datetime) -> ColumnElement[bool]:

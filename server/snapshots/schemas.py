@@ -6,6 +6,7 @@ from datetime import datetime
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.http.api_model import ApiModel
+from codec_superb.web.site.whose import ShownSource
 
 
 class CountedSubmission(ApiModel):
@@ -25,6 +26,7 @@ class PastRow(ApiModel):
     """A codec in one category."""
 
     codec: str
+    submission: str
     source: str
     """Its status then: ``verified`` or ``self-reported``."""
     submitter: str
@@ -53,5 +55,9 @@ class SnapshotAnswer(ApiModel):
     """Version of the program that gave the ranks."""
     bibtex: str
     submissions: list[CountedSubmission]
+    run_again: list[CountedSubmission]
+    """Verified ones beside these, which ranks rest on too."""
+    sources: dict[Category, ShownSource]
+    """Whose results ``categories`` has."""
     categories: dict[Category, list[PastRow]]
     """Best first, as the board orders them."""

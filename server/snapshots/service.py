@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from sqlalchemy.orm import Session
 
 from codec_superb import __version__
-from codec_superb.server.board.entries import BoardEntry, by_codec
+from codec_superb.metrics.table import Category
+from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.repository import load_entries
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.board.whose import shown
 from codec_superb.server.codecs.bibtex import entry, tex
 from codec_superb.server.errors import NotFound
-from codec_superb.server.snapshots.repository import CountedThen, change_before, counted_at, first_revision
+from codec_superb.server.snapshots.repository import CountedAt, CountedThen, change_before, counted_at, first_revision
 from codec_superb.web.rows import Source, source_label
+from codec_superb.web.site.whose import ShownSource, Whose
 
 BOUND = ("codec", "file_sha256", "status", "submission", "version")
 """Fields of a row that the canonical JSON holds."""
@@ -31,18 +34,25 @@ class PastState:
     revision: int
     at: datetime
     """When the last change up to it was made."""
-    counted: Sequence[CountedThen]
+    counted: CountedAt
     board: Snapshot
 
     @property
     def canonical(self) -> bytes:
         """The state as canonical JSON: what was public, by codec, with the hash of each file; names sorted, no spaces.
 
-        Independent of the program that computes ranks from it.
+        What was run again beside those that stood is bound too, since ranks rest on it. Independent of the program that
+        computes ranks.
         """
-        rows = [{name: getattr(entry, name) for name in BOUND} for entry in self.counted]
-        whole = {"revision": self.revision, "submissions": rows}
+        whole: dict[str, Any] = {"revision": self.revision, "submissions": _bound(self.counted.standing)}
+        if self.counted.run_again:
+            whole["run_again"] = _bound(self.counted.run_again)
         return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+    @property
+    def taken_back(self) -> Collection[str]:
+        """Submissions of it that are no longer public."""
+        return {each.submission for each in (*self.counted.standing, *self.counted.run_again) if each.taken_back}
 
     @property
     def sha256(self) -> str:
@@ -63,12 +73,26 @@ def past_state(session: Session, revision: int, current: Snapshot) -> PastState:
         known = "nothing is public yet" if first is None else f"recorded are those from {first} to {current.revision}"
         raise NotFound(f"no state of revision {revision} is recorded; {known}")
     counted = counted_at(session, revision, at)
-    then = {entry.submission: entry for entry in counted}
-    kept = [entry for entry in current.runs if entry.submission in then]
+    then = {entry.submission: entry for entry in (*counted.standing, *counted.run_again)}
+    kept = [entry for entry in (*current.runs, *current.confirmed, *current.behind) if entry.submission in then]
     kept = [entry for entry in kept if entry.source == then[str(entry.submission)].status]
     missing = sorted(then.keys() - {str(entry.submission) for entry in kept})
     loaded = [_as_then(entry, then[str(entry.submission)]) for entry in load_entries(session, missing)]
-    return PastState(revision, at, counted, Snapshot(revision, by_codec([*kept, *loaded])))
+    entries = {entry.submission: entry for entry in (*kept, *loaded)}
+    runs, confirmed, behind = (tuple(entries[each.submission] for each in part) for part in counted)
+    board = Snapshot(revision, runs, preferred=current.preferred, confirmed=confirmed, behind=behind)
+    return PastState(revision, at, counted, board)
+
+
+def whose(state: PastState, category: Category, source: ShownSource | None) -> Whose:
+    """Return whose results a category shows: without a choice, what the board would choose today."""
+    usual = state.board.usual_source(lambda entry: entry.is_ranked_on(category))
+    found, _ = shown(state.board, source or usual, lambda entry: (category, "") in entry.figures)
+    return replace(found, asked=source is not None)
+
+
+def _bound(counted: Sequence[CountedThen]) -> list[dict[str, Any]]:
+    return [{name: getattr(entry, name) for name in BOUND} for entry in counted]
 
 
 def _as_then(entry: BoardEntry, then: CountedThen) -> BoardEntry:
@@ -85,8 +109,8 @@ def citation(state: PastState, url: str) -> str:
     """Write the BibTeX entry: title, revision, date, address, hash."""
     day = state.at.date()
     note = (
-        f"State of {day.isoformat()}, {len(state.counted)} codecs, ranks computed by codec-superb {__version__}; "
-        f"SHA-256 of the canonical JSON: {state.sha256}"
+        f"State of {day.isoformat()}, {len(state.counted.standing)} codecs, "
+        f"ranks computed by codec-superb {__version__}; SHA-256 of the canonical JSON: {state.sha256}"
     )
     fields = [
         ("title", f"{{Codec-SUPERB leaderboard, revision {state.revision}}}"),
