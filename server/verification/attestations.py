@@ -31,7 +31,7 @@ from codec_superb.server.moderation.service import REASON_LIMIT, decide
 from codec_superb.server.moderation.verified_first import hold_name, place_anew
 from codec_superb.server.people.audit import record
 from codec_superb.server.storage.custom_tasks import custom_tasks
-from codec_superb.server.verification.candidates import after_difference
+from codec_superb.server.verification.candidates import after_difference, differed_since
 from codec_superb.server.verification.keys import find as find_key
 
 AHEAD = timedelta(days=1)
@@ -61,7 +61,8 @@ def accept(
     and the seed.
 
     ``asked``: when its job was queued, None for the time that it states. A hold that was decided since then stays:
-    whoever held the submission did not know that it was being run again, and may have had another reason.
+    whoever held the submission did not know that it was being run again, and may have had another reason. So does what
+    the account sent of the codec where a version of it differed since: of several draws one may miss what is forged.
     """
     name = _signer(session, attestation)
     statement = attestation.statement
@@ -180,7 +181,7 @@ def _change(session: Session, submission: Submission, statement: Statement, name
     parts = ", ".join(f"{of.drawn} of {of.clips} clips of {of.name}" for of in statement.datasets)
     if statement.verdict == "agrees":
         held_since = submission.status == "held" and submission.decided is not None and submission.decided > asked
-        if submission.status != "verified" and not held_since:
+        if submission.status != "verified" and not held_since and not differed_since(session, submission, asked):
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name, asked=asked)
         elif submission.status == "verified":  # what its badge covers is the newest attestation's to say
             hold_name(session, submission)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Text, cast, delete, or_, select
@@ -49,6 +50,15 @@ def after_difference(session: Session, submission: Submission, *, actor: str) ->
     for identity in session.scalars(others.order_by(Submission.version)).all():
         decide(session, identity, "hold", reason, actor=actor)
     _drop_jobs(session, Submission.account_id == submission.account_id)
+
+
+def differed_since(session: Session, submission: Submission, asked: datetime) -> bool:
+    """Whether a version of the same account and codec was run again and differs, told after ``asked``."""
+    if submission.account_id is None:
+        return False
+    found = select(Attestation.id).join(Submission, Submission.id == Attestation.submission_id)
+    of_it = Submission.account_id == submission.account_id, Submission.codec_id == submission.codec_id
+    return bool(session.scalar(select(found.where(*of_it, ~Attestation.agrees, Attestation.added > asked).exists())))
 
 
 def _candidates(session: Session) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 from support.server.board import Probed, make_submission
 from support.server.people import ON_SQLITE
-from support.server.verified import FILE, ROWS, keep_clips, statement
+from support.server.verified import FILE, ROWS, attest, keep_clips, statement
 
 from codec_superb.cli.verification.board_keys import board_key
 from codec_superb.pipeline.errors import PipelineError
@@ -31,7 +31,7 @@ from codec_superb.pipeline.verification.attestation import (
 )
 from codec_superb.pipeline.verification.keys import KeyFault, create_key, fingerprint_of, load_key, public_key_of
 from codec_superb.pipeline.verification.statement import Statement, beside_rows
-from codec_superb.server.database.models import Attestation, AuditEntry, Submission
+from codec_superb.server.database.models import Attestation, AuditEntry, Submission, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Conflict, Forbidden, NotFound
 from codec_superb.server.settings import Settings
@@ -162,6 +162,19 @@ def test_what_agrees_is_verified(client: TestClient, database: Database, key: Ed
     (shown,) = client.get("/.well-known/codec-superb-keys.json").json()["keys"]
     check_signature(read_attestation(whole), shown["public_key"])
     assert f"/api/v1/submissions/{identity}/attestations" in client.get(f"/submissions/{identity}").text
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_what_was_asked_for_before_another_version_differed_is_not_verified(
+    database: Database, key: Ed25519PrivateKey, *, asked_before: bool
+) -> None:
+    """Of versions that two workers run at once one misses what is forged: it waits, and a later run may verify it."""
+    identity, began = submitted(database, "held"), now()
+    with database.transaction(write=True) as session:
+        attest(session, make_submission(session, status="held"), agrees=False)
+    with database.transaction(write=True) as session:
+        accept(session, sign(statement(), key), asked=began if asked_before else now())
+    assert status_of(database, identity)[0] == ("held" if asked_before else "verified")
 
 
 @pytest.mark.parametrize("before", ["self-reported", "verified", "held"])
