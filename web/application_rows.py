@@ -73,6 +73,33 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
     return min(counts, key=order)
 
 
+class Size(NamedTuple):
+    """How many codecs and senders a kind of results has that were all run again."""
+
+    codecs: int
+    senders: int
+
+
+def largest(sizes: Mapping[Kind, Size], order: Callable[[Kind], tuple[object, ...]]) -> Kind:
+    """Choose a kind of results that were all run again: the first in order, until another one outgrows it.
+
+    That is one of more senders with as many codecs: neither many true runs by one account nor few by several take the
+    place of what was there before. Kinds with enough codecs to compare go before others.
+
+    >>> largest({"mini": Size(6, 1), "other": Size(5, 2), "third": Size(100, 1)}, lambda name: (name != "mini",))
+    'mini'
+    >>> largest({"mini": Size(6, 1), "other": Size(6, 2), "third": Size(100, 1)}, lambda name: (name != "mini",))
+    'other'
+    """
+    known = sorted(sizes, key=order)
+    enough = [kind for kind in known if sizes[kind].codecs >= ENOUGH] or known
+    found = enough[0]
+    for kind in enough[1:]:
+        if sizes[kind].senders > sizes[found].senders and sizes[kind].codecs >= sizes[found].codecs:
+            found = kind
+    return found
+
+
 class Failures(NamedTuple):
     """On how many clips of a result a model failed, and who sends it."""
 

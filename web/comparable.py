@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import ENOUGH, sent
+from codec_superb.web.application_rows import ENOUGH, Size, largest, sent
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ConditionResult, ProbeModel
 
@@ -69,7 +69,7 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
 
     Of equal ones what somebody ran again, then what is complete, what the oldest account has, of most codecs, of most
     results, on more datasets, the first by name. Incomplete results have a vote too: under bit errors clips of honest
-    codecs fail. Where enough codecs were run again these alone choose.
+    codecs fail. Where enough codecs were run again these alone choose, by :func:`largest`.
     """
     valued = [(measured(row, quantity), row) for row in rows if value_of(row, quantity)]
     again = [(kind, row) for kind, row in valued if _is_proved(row, quantity)]
@@ -84,11 +84,13 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
 
     def order(kind: Measured) -> tuple[object, ...]:
         own = counts[kind]
-        few = valued is again and len({row.result.codec for of, row in again if of == kind}) < ENOUGH
-        by_votes = (few, -own.senders, kind not in proved, kind not in whole, own.first, -own.found, -found[kind])
+        by_votes = (kind not in proved, kind not in whole, own.first, -own.found, -found[kind])
         return *by_votes, -len(kind.on), kind.on, repr(kind.by)
 
-    return min(counts, key=order, default=None)
+    if valued is again:
+        codecs = Counter(kind for kind, _ in {(kind, codec) for kind, _, codec in votes})
+        return largest({kind: Size(codecs[kind], counts[kind].senders) for kind in counts}, order)
+    return min(counts, key=lambda kind: (-counts[kind].senders, *order(kind)), default=None)
 
 
 def _is_proved(row: ConditionResult, quantity: Quantity) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
-from codec_superb.metrics.table import Category, overall_metrics
-from codec_superb.web.application_rows import ENOUGH, most_sent_and_whole, sent
+from codec_superb.metrics.table import METRICS, Category, overall_metrics
+from codec_superb.web.application_rows import Size, largest, most_sent_and_whole, sent
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
@@ -20,7 +20,7 @@ PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, 
 million of them on a full board, and CPython's garbage collector untracks tuples of numbers."""
 PackedScore = tuple[float | None, float | None, float | None]
 """Value, low, high: the fields of :class:`Score`, likewise."""
-Kind = TypeVar("Kind", str, tuple[tuple[str, ...], tuple[str, ...]])
+_NOTHING = (None,)
 _ESTIMATE = ("mean", "low", "high", "n", "undefined", "failed", "sd")
 pack_estimate: Callable[[Mapping[str, Any]], PackedEstimate] = itemgetter(*_ESTIMATE)
 """Packs the JSON of one metric of a result."""
@@ -111,9 +111,10 @@ class BoardEntry:
     def sender(self) -> str:
         """Who counts once where what most have is chosen: an account, whatever was run again; a published codec.
 
-        In the order of these texts the oldest account is first, behind what came without one.
+        In the order of these texts the oldest account is first, and last what came without one.
         """
-        return f"{self.since} {self.submitter}" if self.submitter else self.since or f"{self.source}:{self.codec}"
+        since = self.since or "~"
+        return f"{since} {self.submitter}" if self.submitter else self.since or f"{self.source}:{self.codec}"
 
     def state_of(self, dataset: str) -> str:
         """Return the state of a dataset that it was run on; '' for all datasets together, and where it was not."""
@@ -127,8 +128,8 @@ class BoardEntry:
             return False
         if key == SCORE_KEY:
             return own.score[0] is not None
-        if key in own.metrics:
-            return own.metrics[key][0] is not None
+        if key in METRICS:
+            return own.metrics.get(key, _NOTHING)[0] is not None
         return self.application(key, category, dataset) is not None
 
     def is_ranked_on(self, category: Category, metric: str = SCORE_KEY) -> bool:
@@ -243,10 +244,11 @@ def most_undefined(figures: CodecFigures) -> int:
     return max((values[4] for values in figures.metrics.values()), default=0)
 
 
-def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEntry]:
-    """Return those run on the state of a dataset that most senders have: clips differ else.
+def on_usual_state(entries: Sequence[BoardEntry], dataset: str) -> list[BoardEntry]:
+    """Return of each codec the first one run on the state of a dataset that most senders have: clips differ else.
 
-    Of as many the one that more senders have complete results on, then more codecs, then the newest.
+    Of as many the one that more senders have complete results on, then more codecs, then the newest. ``entries`` may
+    hold several of a codec, the one that stands in front: whoever ran it on another state takes it off no page.
     """
     newest_first = sorted(entries, key=lambda entry: entry.received or "", reverse=True)
     if not newest_first:
@@ -254,27 +256,31 @@ def on_usual_state(entries: Iterable[BoardEntry], dataset: str) -> list[BoardEnt
     usual = most_sent_and_whole(
         (entry.state_of(dataset), entry.sender, entry.is_complete_on(dataset)) for entry in newest_first
     )
-    return list(by_codec([entry for entry in newest_first if entry.state_of(dataset) == usual]))
+    first = {entry.codec: entry for entry in reversed(entries) if entry.state_of(dataset) == usual}
+    return list(by_codec([*first.values()]))
 
 
-def by_senders(found: Iterable[tuple[Kind, BoardEntry]]) -> list[tuple[Kind, int]]:
-    """List kinds, such as names of datasets, with how many codecs have them.
+def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:
+    """List names of datasets, with how many codecs have results on them.
 
     Those of most senders first, of as many those of the oldest account, then '', then those of more codecs. Where all
-    were run again, before all of them those of enough codecs for a comparison.
+    were run again the one that :func:`largest` chooses goes before all of them.
     """
     told = list(found)
     counts = sent((kind, entry.sender) for kind, entry in told)
     again = all(entry.source == "verified" for _, entry in told)
-    codecs: dict[Kind, set[str]] = {}
+    codecs: dict[str, set[str]] = {}
     for kind, entry in told:
         codecs.setdefault(kind, set()).add(entry.codec)
 
-    def order(kind: Kind) -> tuple[object, ...]:
-        own = counts[kind]
-        return again and len(codecs[kind]) < ENOUGH, -own.senders, own.first, bool(kind), -len(codecs[kind]), kind
+    def order(kind: str) -> tuple[object, ...]:
+        return counts[kind].first, bool(kind), -len(codecs[kind]), kind
 
-    return [(kind, len(codecs[kind])) for kind in sorted(counts, key=order)]
+    ordered = sorted(counts, key=lambda kind: (-counts[kind].senders, *order(kind)))
+    if again and ordered:
+        first = largest({kind: Size(len(codecs[kind]), counts[kind].senders) for kind in counts}, order)
+        ordered = [first, *(kind for kind in ordered if kind != first)]
+    return [(kind, len(codecs[kind])) for kind in ordered]
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

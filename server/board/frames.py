@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, most_undefined
-from codec_superb.server.board.published import published_entry
+from codec_superb.server.board.kinds import Kind, in_words, kind_of, usual_kind
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import CardFacts, ProbeModel
+from codec_superb.web.rows import CardFacts
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
 """Positions of the ends of an interval in a metric's figures."""
-_States = tuple[tuple[str, str], ...]
-"""Datasets, each with its state."""
 T = TypeVar("T")
 
 
@@ -30,14 +28,19 @@ class ResultFrame:
     """The codecs of one source that have figures in a category, over all datasets or on one, with arrays of them."""
 
     def __init__(
-        self, category: Category, dataset: str, entries: Iterable[BoardEntry], before: ResultFrame | None = None
-    ) -> None:
-        """Collect the figures; what is unchanged since ``before``, the same frame of an older snapshot, is reused."""
+        self, category: Category, dataset: str, entries: Iterable[BoardEntry], before: ResultFrame | None = None,
+        candidates: Sequence[BoardEntry] = (),
+    ) -> None:  # fmt: skip
+        """Collect the figures; what is unchanged since ``before``, the same frame of an older snapshot, is reused.
+
+        ``candidates`` are all results of the codecs, where some have several.
+        """
         self.category = category
         self.dataset = dataset
         self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
         """In the order of their names."""
         self.figures: list[CodecFigures] = [entry.figures[category, dataset] for entry in self.entries]
+        self.candidates = [entry for entry in candidates if (category, dataset) in entry.figures] or self.entries
         self._columns: dict[str, Any] = {}
         if before is not None:
             self._take_over(before)
@@ -74,26 +77,16 @@ class ResultFrame:
 
         For an application: on which dataset, and which model answered in which way.
         """
-        return self._kept(f"combinations {key}", lambda: self._combinations_for(key))
+        return self._kept(f"combinations {key}", lambda: _combinations(map(self._kind_by(key), self.entries)))
 
-    def _combinations_for(self, key: str) -> Combinations:
-        if key in APPLICATIONS:
-            return _combinations([self._answered(key, i) for i in range(len(self))])
-        behind = [entry.definitions_behind(key, self.category) for entry in self.entries]
-        states = [tuple(zip(one.datasets, one.states, strict=True)) for one in self.figures]
-        return _combinations(list(zip(states, behind, strict=True)))
+    def _kind_by(self, key: str) -> Callable[[BoardEntry], Kind]:
+        return lambda entry: kind_of(entry, self.category, self.dataset, key)
 
-    def _answered(self, key: str, index: int) -> tuple[_States, ProbeModel | None]:
-        """On which dataset an application was run, and which model answered, asked in which way."""
-        entry, figures = self.entries[index], self.figures[index]
-        row = entry.application(key, self.category, self.dataset)
-        if row is None:
-            return (), None
-        if row.codec != entry.codec:  # taken over from a table: it rests on the table's datasets
-            figures = published_entry(row.codec).figures[self.category, self.dataset]
-        states = dict(zip(figures.datasets, figures.states, strict=True))
-        names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
-        return tuple((name, states.get(name, "")) for name in names), row.model
+    def usual_kind(self, key: str) -> Kind | None:
+        """Return what ranks by ``key`` rest on where some codecs have further results; None where none has."""
+        if len(self.candidates) == len(self.entries):
+            return None
+        return self._kept(f"usual {key}", lambda: usual_kind(self.candidates, self.category, self.dataset, key))
 
     def senders(self) -> NDArray[np.int64]:
         """Return a number for who sent each codec's values, in the order of the accounts' age."""
@@ -223,24 +216,20 @@ class Combinations:
     states: tuple[tuple[str, ...], ...]
     """State of each of them."""
     texts: tuple[str, ...]
-    """Each in words, by which ties are broken: those of a score or a metric as a chart's front has them (``On``)."""
+    """Each in words, by which ties are broken."""
+    kinds: tuple[Kind, ...]
 
 
-def _combinations(states_and_definitions: Sequence[tuple[_States, Hashable]]) -> Combinations:
-    known: dict[tuple[_States, Hashable], int] = {}
-    numbers = [
-        known.setdefault((tuple(sorted(states)), behind), len(known)) for states, behind in states_and_definitions
-    ]
+def _combinations(kinds: Iterable[Kind]) -> Combinations:
+    known: dict[Kind, int] = {}
+    numbers = [known.setdefault(kind, len(known)) for kind in kinds]
     return Combinations(
         np.array(numbers, np.int64),
         tuple(tuple(name for name, _ in pairs) for pairs, _ in known),
         tuple(tuple(state for _, state in pairs) for pairs, _ in known),
-        tuple(
-            str((tuple(name for name, _ in pairs), (*(state for _, state in pairs), *behind)))
-            if isinstance(behind, tuple) else str([name for name, _ in pairs])
-            for pairs, behind in known
-        ),
-    )  # fmt: skip
+        tuple(map(in_words, known)),
+        tuple(known),
+    )
 
 
 def _number(value: float | None) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from threading import RLock
 from typing import get_args
 
@@ -16,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.records import TABLES
-from codec_superb.server.board.entries import BoardEntry, by_codec, by_senders
+from codec_superb.server.board.entries import BoardEntry, by_codec
 from codec_superb.server.board.frames import ResultFrame
+from codec_superb.server.board.kinds import kind_of, usual_kind
 from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
@@ -78,11 +78,11 @@ class Snapshot:
 
     def each(self, has: Callable[[BoardEntry], bool]) -> Sequence[BoardEntry]:
         """Return of each codec the submission that stands where ``has`` is true of it, else one behind it; by name."""
-        found: dict[str, BoardEntry] = {}
-        for entry in (*self.runs, *self.behind):
-            if entry.codec not in found and has(entry):
-                found[entry.codec] = entry
-        return by_codec([*found.values()])
+        return by_codec([*{entry.codec: entry for entry in reversed(self.having(has))}.values()])
+
+    def having(self, has: Callable[[BoardEntry], bool]) -> list[BoardEntry]:
+        """Return the submissions that stand, and those behind them, of which ``has`` is true, in that order."""
+        return [entry for entry in (*self.runs, *self.behind) if has(entry)]
 
     def of(self, source: ShownSource) -> Snapshot:
         """Return the same with the submissions of a source alone."""
@@ -110,21 +110,20 @@ class Snapshot:
     def on(self, category: Category, dataset: str, key: str) -> Sequence[BoardEntry]:
         """Return of each codec the submission that stands on a dataset; '' for all datasets together.
 
-        One behind it goes before it that has a value of ``key`` where it has none. Of scores and metrics over all
-        datasets also one that is on those on which most codecs have results: a true run on a further dataset, which
-        stands in front of others, would take their rank with it.
+        One behind it goes before it that rests on what ranks by ``key`` rest on, where it does not, and one that has a
+        value where it has none: a true run on a further dataset, which stands in front of others, would take their rank
+        with it.
         """
-        standing = self.each(lambda entry: (category, dataset) in entry.figures)
-        if not self.behind:
-            return standing
-        valued = [entry for entry in (*self.runs, *self.behind) if entry.has_value(key, category, dataset)]
-        if not dataset and key not in APPLICATIONS:
-            ranked = [entry for entry in valued if entry.is_ranked_on(category)]
-            kinds = by_senders((_rests_on(entry, category), entry) for entry in ranked)
-            most = max(kinds, key=itemgetter(1), default=None)  # of as many the one of most senders
-            valued = [entry for entry in ranked if most and _rests_on(entry, category) == most[0]]
-        first = {entry.codec: entry for entry in reversed(valued)}
-        return [first.get(entry.codec, entry) for entry in standing]
+        found = self.having(lambda entry: (category, dataset) in entry.figures)
+        usual = usual_kind(found, category, dataset, key) if self.behind else None
+        first: dict[str, tuple[tuple[bool, bool], BoardEntry]] = {}
+        for entry in found:
+            ranked = usual is not None and entry.counted and kind_of(entry, category, dataset, key) == usual
+            valued = usual is not None and entry.has_value(key, category, dataset)
+            place = ranked and valued and entry.figures[category, dataset].complete, valued
+            if entry.codec not in first or place > first[entry.codec][0]:
+                first[entry.codec] = place, entry
+        return by_codec([entry for _, entry in first.values()])
 
     def frame(self, category: Category, dataset: str, source: SourceFilter, metric: str = SCORE_KEY) -> ResultFrame:
         """Return the arrays of a category, dataset ('' for all) and source, of the entries that ``metric`` is of."""
@@ -137,8 +136,10 @@ class Snapshot:
 
     def _new_frame(self, category: Category, dataset: str, source: SourceFilter, metric: str) -> ResultFrame:
         before = self.before.pop((category, dataset, source, metric), None)
+        candidates: Sequence[BoardEntry] = ()
         if source == "runs" or source == "verified":  # noqa: PLR1714 -- which mypy understands
-            entries = self.of(source).on(category, dataset, metric)
+            own = self.of(source)
+            entries, candidates = own.on(category, dataset, metric), (*own.runs, *own.behind)
         elif source == "all":
             entries = united(self.entries(source), category, dataset)
         else:
@@ -147,7 +148,7 @@ class Snapshot:
             usual = self.frame(category, dataset, source)
             if [*map(id, usual.entries)] == [*map(id, entries)]:
                 return usual
-        return ResultFrame(category, dataset, entries, before)
+        return ResultFrame(category, dataset, entries, before, candidates)
 
     def frames(self) -> dict[_FrameKey, ResultFrame]:
         """Return the frames made so far, and those of the previous snapshot that have not been replaced."""
@@ -164,11 +165,6 @@ class Snapshot:
             names = {name for entry in entries for of, name in entry.figures if name and of in wanted}
             found = self._datasets[source, category] = tuple(sorted(names))
         return found
-
-
-def _rests_on(entry: BoardEntry, category: Category) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    own = entry.figures[category, ""]
-    return own.datasets, own.states
 
 
 def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSource = "runs") -> Snapshot:

@@ -23,7 +23,7 @@ from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import ENOUGH, Failures, fails_more
+from codec_superb.web.application_rows import ENOUGH, Failures, Size, fails_more, largest
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -167,32 +167,39 @@ def with_more_failures(frame: ResultFrame, fit: _Mask, key: str) -> _Mask:
 def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most senders have, then the oldest account, then most codecs.
 
-    Then the larger, the first by name; where all were run again, before all of them one of enough codecs to compare.
+    Then the larger, the first by name; where all were run again, as :func:`largest` chooses. Where codecs have several
+    results, what was chosen among all of them, as far as enough have it.
 
     One account with many codecs of its own would otherwise decide what is ranked, and take all others out of it. Of
     an application :func:`most_answered` decides.
     """
     combinations = frame.combinations(key)
+    counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
+    chosen = frame.usual_kind(key)
+    if chosen in combinations.kinds:
+        place = combinations.kinds.index(chosen)
+        if counts[place] >= min(ENOUGH, counts.max(initial=0)):
+            return place, combinations.datasets[place]
     if key in APPLICATIONS:
         told = _answered(frame, passed, key)
         usual = most_answered(told) if told else -1
         return usual, combinations.datasets[usual] if told else ()
-    counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     once = np.unique(np.stack([combinations.numbers[passed], frame.senders()[passed]]), axis=1)[0]
     senders = np.bincount(once, minlength=len(combinations.datasets))
     oldest = np.full(len(combinations.datasets), len(frame))
     ages = np.where([bool(entry.submitter or entry.since) for entry in frame.entries], frame.senders(), len(frame))
     np.minimum.at(oldest, combinations.numbers[passed], ages[passed])
-    again = all(frame.entries[place].source == "verified" for place in np.flatnonzero(passed).tolist())
-    few = (counts < ENOUGH) & again
-    present = [
-        (few[i], -senders[i], oldest[i], -counts[i], -len(names), combinations.texts[i], names, i)
+    order = {
+        i: (oldest[i], -counts[i], -len(names), combinations.texts[i], names)
         for i, names in enumerate(combinations.datasets) if counts[i]
-    ]  # fmt: skip
-    if not present:
+    }  # fmt: skip
+    if not order:
         return -1, ()
-    chosen = min(present)
-    return chosen[7], chosen[6]
+    if all(frame.entries[place].source == "verified" for place in np.flatnonzero(passed).tolist()):
+        usual = largest({i: Size(int(counts[i]), int(senders[i])) for i in order}, order.__getitem__)
+    else:
+        usual = min(order, key=lambda i: (-senders[i], *order[i]))
+    return usual, combinations.datasets[usual]
 
 
 def _answered(frame: ResultFrame, passed: _Mask, key: str) -> list[Answered[int]]:

@@ -67,7 +67,7 @@ def drawn(session: Session, found: Field, kept: RankingCaches) -> Drawn:
     votes = np.array([float(each) for each in found.votes])
     ranks = tuple(places(cell.values, votes, higher_is_better=cell.higher_is_better) for cell in found.cells)
     leading = _leading(found, ranks)
-    clips = [_clips_of(session, found, cell, leading, kept) for cell in found.cells]
+    clips = [_clips_of(session, cell, leading, kept) for cell in found.cells]
     noise = _noise(found)
     shares: dict[str, list[Floats]] = {}
     whole = set(leading)
@@ -100,24 +100,20 @@ def _scored(cell: Cell) -> bool:
 def _leading(found: Field, ranks: Sequence[Floats]) -> list[int]:
     """Choose those to compare clip by clip: the best by the mean of all ranks, whatever the weights."""
     order = np.lexsort((np.arange(len(found.entries)), np.mean(ranks, axis=0)))
-    categories = {cell.category for cell in found.cells if _scored(cell)}
-    rows = max(sum(entry.figures[category, ""].clips for category in categories) for entry in found.entries)
-    most = min(MOST_COMPARED, MOST_ROWS // max(1, rows)) if categories else 0
+    rows = sum(cell.clips for cell in found.cells if _scored(cell))
+    most = min(MOST_COMPARED, MOST_ROWS // rows) if rows else 0
     return sorted(order[:most].tolist())
 
 
 _Rows = list[ClipValues | None]
 
 
-def _clips_of(session: Session, found: Field, cell: Cell, leading: Sequence[int], kept: RankingCaches) -> _Rows:
+def _clips_of(session: Session, cell: Cell, leading: Sequence[int], kept: RankingCaches) -> _Rows:
     """Read the clips of the leading codecs in a cell; nothing of an application."""
     if not _scored(cell):
         return [None] * len(leading)
     names = (cell.dataset,)
-    read = (
-        clip_values(session, found.entries[place].submission or "", names, cell.category, kept.clips)
-        for place in leading
-    )
+    read = (clip_values(session, cell.submissions[place], names, cell.category, kept.clips) for place in leading)
     return [rows.get(cell.dataset) for rows in read]
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.statistics.jackknife import Floats
@@ -33,6 +31,10 @@ class Cell:
     dataset: str
     """'' for an application, which has one figure."""
     category: Category
+    submissions: Sequence[str]
+    """Whose figure it is, of each codec."""
+    clips: int
+    """Of the one that has most."""
     values: Floats
     """Shape ``(codecs,)``."""
     low: Floats
@@ -63,20 +65,22 @@ def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[
     """
     ranked = {name: _ranked(snapshot, source, name) for name in aspects}
     places = {name: {e.codec: n for n, e in enumerate(found.frame.entries)} for name, found in ranked.items()}
-    shown = {entry.codec: entry for found in reversed([*ranked.values()]) for entry in found.frame.entries}
     chosen, unranked = [], []
     for standing in snapshot.entries(source):
-        entry = shown.get(standing.codec, standing)
-        rate = _rate(entry, {ASPECTS[name].category for name in aspects})
+        own = {
+            name: ranked[name].frame.entries[place]
+            for name in aspects if (place := places[name].get(standing.codec)) is not None
+        }  # fmt: skip
+        rate = _rate({ASPECTS[name].category: entry for name, entry in own.items()})
         if not _within(rate, band):
             continue
-        reason = _reason(entry, ranked, places)
+        reason = _reason(standing, ranked, places)
         if reason:
-            unranked.append(UnrankedCodec(entry.codec, reason))
+            unranked.append(UnrankedCodec(standing.codec, reason))
         else:
-            chosen.append((_by_its_figures(entry, aspects), rate))
-    entries = tuple(entry for entry, _ in chosen)
-    cells = [cell for name in aspects for cell in _cells(snapshot, source, name, ranked[name], entries)]
+            chosen.append((own, rate))
+    entries = tuple(_by_its_figures(own) for own, _ in chosen)
+    cells = [cell for name in aspects for cell in _cells(name, ranked[name], [own[name] for own, _ in chosen])]
     datasets = {name: found.datasets for name, found in ranked.items()}
     rivals = [f"verified:{entry.codec}" if entry.source == "verified" else entry.sender for entry in entries]
     each = Counter(rivals)
@@ -84,13 +88,19 @@ def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[
     return Field(entries, [rate for _, rate in chosen], tuple(cells), votes, datasets, tuple(unranked))
 
 
-def _by_its_figures(entry: BoardEntry, aspects: Sequence[str]) -> BoardEntry:
-    """Return it as its account's word where its badge does not cover a figure of an application that is weighed."""
-    weighed = [ASPECTS[name] for name in aspects if ASPECTS[name].quantity != SCORE_KEY]
-    figures = [entry.application(of.quantity, of.category, "") for of in weighed]
-    if all(row is None or row.run_again for row in figures):
-        return entry
-    return replace(entry, source="self-reported", source_label=own_word_label(entry.submitter))
+def _by_its_figures(own: Mapping[str, BoardEntry]) -> BoardEntry:
+    """Choose the result that stands for a codec: by its account's word, where no badge covers a figure that is weighed.
+
+    ``own`` are those behind its figures, by aspect.
+    """
+    for name, entry in own.items():
+        of = ASPECTS[name]
+        row = None if of.quantity == SCORE_KEY else entry.application(of.quantity, of.category, "")
+        if entry.source != "verified":
+            return entry
+        if row is not None and not row.run_again:
+            return replace(entry, source="self-reported", source_label=own_word_label(entry.submitter))
+    return next(iter(own.values()))
 
 
 def _ranked(snapshot: Snapshot, source: ShownSource, aspect: str) -> Ranked:
@@ -98,9 +108,9 @@ def _ranked(snapshot: Snapshot, source: ShownSource, aspect: str) -> Ranked:
     return rank(snapshot, BoardState(category=of.category, metric=of.quantity, source=source))
 
 
-def _rate(entry: BoardEntry, categories: Collection[Category]) -> float:
+def _rate(own: Mapping[Category, BoardEntry]) -> float:
     """All bits over all seconds of what is ranked, in kbps: few bits on music make no few bits on speech."""
-    parts = [entry.figures[category, ""] for category in categories if (category, "") in entry.figures]
+    parts = [entry.figures[category, ""] for category, entry in own.items()]
     known = [(part.kbps, part.seconds) for part in parts if part.kbps is not None and part.seconds > 0]
     seconds = math.fsum(length for _, length in known)
     return math.fsum(kbps * length for kbps, length in known) / seconds if seconds else math.nan
@@ -111,11 +121,11 @@ def _within(rate: float, band: str) -> bool:
     return not band or (own is not None and own.key == band)
 
 
-def _reason(entry: BoardEntry, ranked: Mapping[str, Ranked], places: Mapping[str, Mapping[str, int]]) -> str:
-    if entry.lossless:
+def _reason(standing: BoardEntry, ranked: Mapping[str, Ranked], places: Mapping[str, Mapping[str, int]]) -> str:
+    if standing.lossless:
         return "lossless: it is the best by definition, at a rate that follows from the sound"
     for name, found in ranked.items():
-        place = places[name].get(entry.codec)
+        place = places[name].get(standing.codec)
         label = ASPECTS[name].label
         if place is None:
             return f"{label}: no results"
@@ -123,7 +133,7 @@ def _reason(entry: BoardEntry, ranked: Mapping[str, Ranked], places: Mapping[str
             return f"{label}: {reason_without_rank(found, place)}"
         category = ASPECTS[name].category
         if ASPECTS[name].quantity == SCORE_KEY and not all(
-            _has_score(entry, category, each) for each in found.datasets
+            _has_score(found.frame.entries[place], category, each) for each in found.datasets
         ):
             return f"{label}: no score on one of its datasets"
     return ""
@@ -133,21 +143,17 @@ def _has_score(entry: BoardEntry, category: Category, dataset: str) -> bool:
     return (category, dataset) in entry.figures and entry.figures[category, dataset].score[0] is not None
 
 
-def _cells(
-    snapshot: Snapshot, source: ShownSource, aspect: str, ranked: Ranked, entries: Sequence[BoardEntry]
-) -> list[Cell]:
-    of = ASPECTS[aspect]
-    if of.quantity != SCORE_KEY:
-        return [_cell(aspect, "", ranked.frame, entries)]
-    return [
-        _cell(aspect, name, snapshot.frame(of.category, name, source, of.quantity), entries) for name in ranked.datasets
-    ]  # fmt: skip
+def _cells(aspect: str, ranked: Ranked, entries: Sequence[BoardEntry]) -> list[Cell]:
+    """Make the cells of an aspect from the very results that it ranks."""
+    datasets = ranked.datasets if ASPECTS[aspect].quantity == SCORE_KEY else ("",)
+    return [_cell(aspect, name, entries) for name in datasets]
 
 
-def _cell(aspect: str, dataset: str, frame: ResultFrame, entries: Sequence[BoardEntry]) -> Cell:
+def _cell(aspect: str, dataset: str, entries: Sequence[BoardEntry]) -> Cell:
     of = ASPECTS[aspect]
-    places = {entry.codec: number for number, entry in enumerate(frame.entries)}
-    mine = np.array([places[entry.codec] for entry in entries], np.intp)
+    frame = ResultFrame(of.category, dataset, entries)
     low, high = frame.ends(of.quantity)
     better = quantity_of(of.quantity).higher_is_better
-    return Cell(aspect, dataset, of.category, frame.numbers(of.quantity)[mine], low[mine], high[mine], better)
+    submissions = [entry.submission or "" for entry in entries]
+    clips = max((own.clips for own in frame.figures), default=0)
+    return Cell(aspect, dataset, of.category, submissions, clips, frame.numbers(of.quantity), low, high, better)

@@ -69,7 +69,7 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
 
 
 def _on(snapshot: Snapshot, dataset: str) -> list[BoardEntry]:
-    return on_usual_state(snapshot.each(lambda entry: has_figures(entry, dataset)), dataset)
+    return on_usual_state(snapshot.having(lambda entry: has_figures(entry, dataset)), dataset)
 
 
 def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:

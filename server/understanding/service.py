@@ -85,7 +85,7 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
-    found = on_usual_state(snapshot.each(lambda entry: bool(_rows(entry, dataset))), dataset)
+    found = on_usual_state(snapshot.having(lambda entry: bool(_rows(entry, dataset))), dataset)
     rows = rows_on(found, dataset, lambda row: task_of(row) is not None)
     return [_listened(entry, dataset, rows[entry.codec]) for entry in found]
 

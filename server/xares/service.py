@@ -53,7 +53,7 @@ def rows_of(session: Session, snapshot: Snapshot) -> list[XaresRow]:
     """Return all rows, submitted and imported."""
     everything = _measured(snapshot)
     measured = _on_usual_states(everything)
-    codecs = {entry.codec: result for entry, _, result in everything}
+    codecs = {entry.codec: result for entry, _, result in (*everything, *measured)}
     rows = {
         of: rows_on([entry for entry, name, _ in measured if name == of], of, lambda row: xares_probe(row) is not None)
         for of in {name for _, name, _ in measured}
@@ -88,7 +88,7 @@ def shown_by(
 
 def _measured(snapshot: Snapshot) -> list[Measured]:
     def on(name: str) -> Sequence[BoardEntry]:
-        return snapshot.each(lambda entry: _has_figures_on(entry, name))
+        return snapshot.having(lambda entry: _has_figures_on(entry, name))
 
     names = sorted(name for name, _ in datasets_with(snapshot, _has_figures_on))
     return [(entry, name, _result(entry, name)) for name in names for entry in on(name)]
@@ -97,11 +97,11 @@ def _measured(snapshot: Snapshot) -> list[Measured]:
 def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
     names = {dataset for _, dataset, _ in measured}
     shown = {
-        (entry.codec, of)
+        (id(entry), of)
         for of in names
-        for entry in on_usual_state((entry for entry, name, _ in measured if name == of), of)
+        for entry in on_usual_state([entry for entry, name, _ in measured if name == of], of)
     }
-    return [each for each in measured if (each[0].codec, each[1]) in shown]
+    return [each for each in measured if (id(each[0]), each[1]) in shown]
 
 
 def view_of(session: Session, snapshot: Snapshot, reader: str | None, whose: Whose) -> XaresView:
@@ -113,7 +113,7 @@ def view_of(session: Session, snapshot: Snapshot, reader: str | None, whose: Who
     outdated = sum(not is_current(of) for each in imported(session, "xares") for of in xares_result_of(each).figures)
     return XaresView(
         chosen, readers, [row for row in found if row.reader == chosen], outdated,
-        len(measured) - len(_on_usual_states(measured)),
+        len({(entry.codec, of) for entry, of, _ in measured}) - len(_on_usual_states(measured)),
         [_published(track) for track in TRACKS], xares_about(), whose,
     )  # fmt: skip
 
