@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 
 from codec_superb.metrics.table import Category
@@ -57,7 +58,7 @@ def usual_kind(entries: Iterable[BoardEntry], category: Category, dataset: str, 
     if key in APPLICATIONS:
         return most_answered(_answered(kind, entry, category, dataset, key) for kind, entry in fit)
     counts = sent((kind, entry.sender) for kind, entry in fit)
-    codecs = {kind: len({entry.codec for of, entry in fit if of == kind}) for kind in counts}
+    codecs = Counter(kind for kind, _ in {(kind, entry.codec) for kind, entry in fit})
 
     def order(kind: Kind) -> tuple[object, ...]:
         return counts[kind].first, -codecs[kind], -len(kind[0]), in_words(kind)
