@@ -87,10 +87,13 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Take an attestation, as the API takes one, of up to 4 MB."""
+    from codec_superb.pipeline.verification.attestation import bytes_of
+
+    data = bytes_of(file)
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.verification.attestations import accept, read
 
-        row = accept(session, read(file.read_bytes()), submission)
+        row = accept(session, read(data), submission)
         told = {"submission": row.submission_id, "agrees": row.agrees, "sha256": row.sha256}
     if as_json:
         print_json(told)

@@ -98,13 +98,13 @@ def command(
 
 def _check(attestation: Path, file: Path | None, key: str | None, server: str | None, *, as_json: bool) -> None:
     """Check an attestation offline against a key, and against the file where that is given."""
-    from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
+    from codec_superb.pipeline.verification.attestation import bytes_of, check_signature, read_attestation
     from codec_superb.pipeline.verification.keys import read_public_key
     from codec_superb.pipeline.verification.verify import check_of_file
 
     if (key is None) == (server is None):
         raise typer.BadParameter("whose signature? expected --key KEY, a public key, or --server URL of a leaderboard")
-    found = read_attestation(attestation.read_bytes())
+    found = read_attestation(bytes_of(attestation))
     if server is not None:
         public, name = _key_of_board(server, found)
     else:

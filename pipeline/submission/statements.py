@@ -69,7 +69,7 @@ def completed(card: Card, file: Path | None) -> Card:
         if name not in Card.model_fields:
             raise SubmissionError(f"{file}: {name} is no field of a card; it takes {', '.join(sorted(_MAY_BE_STATED))}")
         own = getattr(card, name)
-        if own != value and (name not in _MAY_BE_STATED or not _is_open(card, name)):
+        if own != value and not may_be_stated(card, name):
             raise SubmissionError(
                 f"{file}: {name} is {NOT_STATED if own is None else own} on the card of the run, got {value}: a file "
                 "completes a card and changes no row; leave it out, or correct the codec's card and make the run again"
@@ -80,8 +80,10 @@ def completed(card: Card, file: Path | None) -> Card:
         raise SubmissionError(str(error)) from error
 
 
-def _is_open(card: Card, name: str) -> bool:
-    """Whether nobody has stated a field: it is empty, its default, or follows from the name."""
+def may_be_stated(card: Card, name: str) -> bool:
+    """Whether a file may state a field: it changes no row, and is empty, its default, or follows from the name."""
+    if name not in _MAY_BE_STATED:
+        return False
     own = getattr(card, name)
     follows = {"title": card.name, "family": card.name.replace(".", "_")}
     return own in (None, NOT_STATED, follows.get(name)) or own == Card.model_fields[name].default

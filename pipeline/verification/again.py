@@ -27,6 +27,7 @@ from codec_superb.pipeline.runs.info import Provenance, is_imported
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset
 from codec_superb.pipeline.submission.scrub import scrub_all
+from codec_superb.pipeline.submission.statements import may_be_stated
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
@@ -113,6 +114,8 @@ def run_again(
             options=options_of(submission.codec, how), clips=clips, progress=progress, executor=pool,
         )  # fmt: skip
         runs = [run for run in (RunFolder(of.path) for of in outcomes) if run.info().condition == submission.condition]
+        for run in runs:
+            refuse_another(submission.codec, run.info().card, own=how.codec is not None)
         score([run.path for run in runs], metrics=_asked(submission, rows), progress=progress, executor=pool)
     except (CodecError, DatasetError, MetricError) as error:
         raise CannotRun(str(error)) from error
@@ -121,7 +124,6 @@ def run_again(
     by_name = {dataset.name: dataset for dataset in submission.datasets}
     for run in runs:
         info = run.info()
-        refuse_another(submission.codec, info.card)
         made.probes[info.dataset.name] = set()
         if how.probes:
             _probe(run, by_name[info.dataset.name], made, how, pool, progress)
@@ -193,10 +195,14 @@ def options_of(card: Card, how: Rerun) -> CodecOptions:
     )
 
 
-def refuse_another(submitted: Card, here: Card) -> None:
-    """Raise CannotRun where the codec that ran here is not that of the file's card."""
+def refuse_another(submitted: Card, here: Card, *, own: bool = False) -> None:
+    """Raise CannotRun where the codec that ran here is not that of the file's card.
+
+    What ``pack --card`` may add to the card of one's ``own`` code is the submitter's word, as is all that describes.
+    """
     one, other = _sounding(submitted), _sounding(here)
-    if fields := sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name)):
+    fields = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    if fields := [name for name in fields if not (own and may_be_stated(here, name))]:
         shown = "; ".join(f"{name} {one.get(name)!r} in the file, {other.get(name)!r} here" for name in fields[:3])
         raise CannotRun(f"{submitted.name}: the file's card is of another codec than the one here: {shown}")
 

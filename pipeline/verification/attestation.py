@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import StringConstraints, ValidationError
@@ -64,6 +65,16 @@ def sign(statement: Statement, key: Ed25519PrivateKey) -> Attestation:
     return Attestation(
         statement=statement, fingerprint=fingerprint, signature=base64.b64encode(signature).decode("ascii")
     )
+
+
+def bytes_of(file: Path) -> bytes:
+    """Read a file that may be an attestation. Raises AttestationError where it cannot be read."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise AttestationError(
+            f"expected an attestation, {file} cannot be read: {error.strerror}"
+        ) from error
 
 
 def read_attestation(data: bytes) -> Attestation:

@@ -58,6 +58,8 @@ def test_an_honest_file_agrees_and_its_attestation_is_believed(
     away = verified(capsys, 2, "--attestation", str(signed), "--server", "http://127.0.0.1:9")[1]
     assert away.endswith("refused\n")
     assert "Max retries" not in away
+    missing = verified(capsys, 2, "--attestation", str(tmp_path / "missing.json"), "--key", public)[1]
+    assert missing.endswith("missing.json cannot be read: No such file or directory\n")
     signed.write_text(signed.read_text().replace('"pesq"', '"stoi"', 1))
     assert "changed after" in verified(capsys, 2, *check)[1]
 

@@ -18,10 +18,13 @@ from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Isolation, SystemNeed, Weights
+from codec_superb.base_codec.options import CodecOptions
 from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
@@ -232,6 +235,26 @@ def test_what_a_card_names_is_never_run(run: RunFolder, again: Rerun, pool: Exec
     with suppress(CannotRun):  # that the weights are others is told
         outcome(packed(copy, tmp_path / "named.zip"), again, pool)
     assert not trace.exists()
+
+
+def test_what_a_file_states_about_code_of_ones_own(run: RunFolder, pool: Executor, tmp_path: Path) -> None:
+    """A function has no card: what is packed with one is the submitter's word, and the clips are compared."""
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(audio, rate):\n    return audio.clip(-0.05, 0.05)\n")
+    place = str(run.path.parents[2] / "voices")
+    options = CodecOptions(kbps=6.0)
+    (made,) = resynthesise(
+        [f"{file}:mine"], [place], out=tmp_path / "runs", options=options, category="speech", limit=2, executor=pool
+    )
+    score([made.path], metrics=["mel"], executor=pool)
+    stated = tmp_path / "card.yaml"
+    words = "kind: classical\nversion: '1'\nstandard: none\nyear: 2026\ncausal: true\nlatency_ms: 20\n"
+    stated.write_text(
+        words + "family: clippers\nlicence: MIT\npaper: none yet\nhomepage: https://example.org\nframe_rate: 50\n"
+    )
+    sent = pack([RunFolder(made.path)], tmp_path / "out.zip", submitter=Submitter(name="Ann"), card=stated)
+    again = Rerun(tmp_path / "again", codec=f"{file}:mine", datasets=[place], device="cpu")
+    assert outcome(sent, again, pool).verdict == "agrees"
 
 
 def test_a_file_names_no_code_to_run() -> None:

@@ -334,6 +334,7 @@ def test_maintainers_commands(
     assert call(["admin", "verify", "add", signed, *board]) == 0
     assert look(database, identity)[0].status == "verified"
     assert call(["admin", "verify", "add", signed, *board]) == 2
+    assert call(["admin", "verify", "add", f"{signed}.missing", *board]) == 2
     assert call(["admin", "verify", "enqueue", identity, "--clips", "2", *board]) == 0
     capsys.readouterr()
     assert call(["admin", "verify", "list", "--json", *board]) == 0
