@@ -72,9 +72,7 @@ def bytes_of(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise AttestationError(
-            f"expected an attestation, {file} cannot be read: {error.strerror}"
-        ) from error
+        raise AttestationError(f"expected an attestation, {file} cannot be read: {error.strerror}") from error
 
 
 def read_attestation(data: bytes) -> Attestation:
