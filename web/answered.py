@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from codec_superb.web.application_rows import Size, largest, parts_of
+from codec_superb.web.application_rows import largest, parts_of, sent, sizes
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow, ProbeModel
 from codec_superb.web.text import shortened
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 def most_answered(told: Iterable[Answered[Kind]]) -> Kind:
     """Return the kind of most senders; of as many one that was run again, the first to be public, that of most codecs.
 
-    Where all were run again :func:`largest` chooses, the first to be public before others.
+    Where all were run again :func:`largest` chooses, that of the oldest account before others.
 
     Whoever invents a model, and sends many codecs by it, takes the ranks of nobody who was there before.
     """
@@ -56,13 +56,14 @@ def most_answered(told: Iterable[Answered[Kind]]) -> Kind:
         its = found[kind]
         return min(one.received or _UNDATED for one in its), -len(its), min(one.codec for one in its)
 
-    sizes = {
-        kind: Size(len({one.codec for one in its}), len({one.sender for one in its})) for kind, its in found.items()
-    }
     if all(one.confirmed for its in found.values() for one in its):
-        return largest(sizes, place)
+        # by accounts, since who sends a newer version is no younger
+        age = {kind: sent((kind, one.sender) for one in its)[kind].first for kind, its in found.items()}
+        known = sizes((kind, one.sender, one.codec) for kind, its in found.items() for one in its)
+        return largest(known, lambda kind: (age[kind], *place(kind)))
+    senders = {kind: len({one.sender for one in its}) for kind, its in found.items()}
     confirmed = {kind for kind, its in found.items() if any(one.confirmed for one in its)}
-    return min(found, key=lambda kind: (-sizes[kind].senders, kind not in confirmed, *place(kind)))
+    return min(found, key=lambda kind: (-senders[kind], kind not in confirmed, *place(kind)))
 
 
 def answer_of(row: BoardRow, key: str) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, ProbeInfo, is_near
 from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
@@ -74,30 +74,69 @@ def most_sent_and_whole(found: Iterable[tuple[Kind, str, bool]]) -> Kind:
 
 
 class Size(NamedTuple):
-    """How many codecs and senders a kind of results has that were all run again."""
+    """How much a kind of results has that were all run again."""
 
     codecs: int
-    senders: int
+    votes: int
+    """Codecs too, but of each sender as many as are :data:`ENOUGH` at most."""
 
 
-def largest(sizes: Mapping[Kind, Size], order: Callable[[Kind], tuple[object, ...]]) -> Kind:
+def sizes(found: Iterable[tuple[Kind, str, str]]) -> dict[Kind, Size]:
+    """Count codecs and votes of each kind, of results with their sender and codec, in the order of the first ones."""
+    own: dict[Kind, dict[str, set[str]]] = {}
+    for kind, sender, codec in found:
+        own.setdefault(kind, {}).setdefault(sender, set()).add(codec)
+    return {
+        kind: Size(len(set().union(*its.values())), sum(min(len(each), ENOUGH) for each in its.values()))
+        for kind, its in own.items()
+    }
+
+
+def largest(known: Mapping[Kind, Size], order: Callable[[Kind], tuple[object, ...]]) -> Kind:
     """Choose a kind of results that were all run again: the first in order, until another one outgrows it.
 
-    That is one of more senders with as many codecs: neither many true runs by one account nor few by several take the
-    place of what was there before. Kinds with enough codecs to compare go before others.
+    That is one of more votes with as many codecs, or of as many votes with twice as many codecs: neither many true runs
+    by one account nor few by several take the place of what was there before, and whoever adds a few to a kind that was
+    outgrown does not bring it back. Kinds with enough codecs to compare go before others.
 
-    >>> largest({"mini": Size(6, 1), "other": Size(5, 2), "third": Size(100, 1)}, lambda name: (name != "mini",))
+    >>> first = {"mini": Size(6, 3), "other": Size(5, 5), "third": Size(11, 3)}
+    >>> largest(first, lambda name: (name != "mini",))
     'mini'
-    >>> largest({"mini": Size(6, 1), "other": Size(6, 2), "third": Size(100, 1)}, lambda name: (name != "mini",))
+    >>> largest(first | {"other": Size(6, 4)}, lambda name: (name != "mini",))
     'other'
+    >>> largest(first | {"third": Size(12, 3)}, lambda name: (name != "mini",))
+    'third'
     """
-    known = sorted(sizes, key=order)
-    enough = [kind for kind in known if sizes[kind].codecs >= ENOUGH] or known
+    ordered = sorted(known, key=order)
+    enough = [kind for kind in ordered if known[kind].codecs >= ENOUGH] or ordered
     found = enough[0]
     for kind in enough[1:]:
-        if sizes[kind].senders > sizes[found].senders and sizes[kind].codecs >= sizes[found].codecs:
+        own, before = known[kind], known[found]
+        more = own.votes > before.votes and own.codecs >= before.codecs
+        if more or (own.votes >= before.votes and own.codecs >= 2 * before.codecs):
             found = kind
     return found
+
+
+class StateVote(NamedTuple, Generic[Kind]):
+    """A result that was run on a state of a dataset."""
+
+    state: Kind
+    sender: str
+    codec: str
+    whole: bool
+    run_again: bool
+
+
+def usual_state(found: Iterable[StateVote[Kind]]) -> Kind:
+    """Choose a state of a dataset: :func:`most_sent_and_whole`; where all were run again of whole ones the largest."""
+    told = list(found)
+    whole = [one for one in told if one.whole] or told
+    if not all(one.run_again for one in told):
+        return most_sent_and_whole((one.state, one.sender, one.whole) for one in told)
+    counts = sent((one.state, one.sender) for one in whole)
+    known = sizes((one.state, one.sender, one.codec) for one in whole)
+    return largest(known, lambda state: (counts[state].first, -counts[state].found))
 
 
 class Failures(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import ENOUGH, Size, largest, sent
+from codec_superb.web.application_rows import ENOUGH, largest, sent, sizes
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ConditionResult, ProbeModel
 
@@ -88,8 +88,7 @@ def usual(rows: Sequence[ConditionResult], quantity: Quantity) -> Measured | Non
         return *by_votes, -len(kind.on), kind.on, repr(kind.by)
 
     if valued is again:
-        codecs = Counter(kind for kind, _ in {(kind, codec) for kind, _, codec in votes})
-        return largest({kind: Size(codecs[kind], counts[kind].senders) for kind in counts}, order)
+        return largest(sizes(votes), order)
     return min(counts, key=lambda kind: (-counts[kind].senders, *order(kind)), default=None)
 
 

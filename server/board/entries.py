@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import METRICS, Category, overall_metrics
-from codec_superb.web.application_rows import Size, largest, most_sent_and_whole, sent
+from codec_superb.web.application_rows import StateVote, largest, sent, sizes, usual_state
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
@@ -247,14 +247,22 @@ def most_undefined(figures: CodecFigures) -> int:
 def on_usual_state(entries: Sequence[BoardEntry], dataset: str) -> list[BoardEntry]:
     """Return of each codec the first one run on the state of a dataset that most senders have: clips differ else.
 
-    Of as many the one that more senders have complete results on, then more codecs, then the newest. ``entries`` may
-    hold several of a codec, the one that stands in front: whoever ran it on another state takes it off no page.
+    Of as many the one that more senders have complete results on, then more codecs, then the newest. Where all were run
+    again :func:`largest` chooses, that of the oldest account before others. ``entries`` may hold several of a codec,
+    the one that stands in front: whoever ran it on another state takes it off no page.
     """
     newest_first = sorted(entries, key=lambda entry: entry.received or "", reverse=True)
     if not newest_first:
         return []
-    usual = most_sent_and_whole(
-        (entry.state_of(dataset), entry.sender, entry.is_complete_on(dataset)) for entry in newest_first
+    usual = usual_state(
+        StateVote(
+            entry.state_of(dataset),
+            entry.sender,
+            entry.codec,
+            entry.is_complete_on(dataset),
+            entry.source == "verified",
+        )
+        for entry in newest_first
     )
     first = {entry.codec: entry for entry in reversed(entries) if entry.state_of(dataset) == usual}
     return list(by_codec([*first.values()]))
@@ -278,7 +286,7 @@ def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]
 
     ordered = sorted(counts, key=lambda kind: (-counts[kind].senders, *order(kind)))
     if again and ordered:
-        first = largest({kind: Size(len(codecs[kind]), counts[kind].senders) for kind in counts}, order)
+        first = largest(sizes((kind, entry.sender, entry.codec) for kind, entry in told), order)
         ordered = [first, *(kind for kind in ordered if kind != first)]
     return [(kind, len(codecs[kind])) for kind in ordered]
 

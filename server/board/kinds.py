@@ -9,7 +9,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.published import published_entry
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import Size, largest, sent
+from codec_superb.web.application_rows import largest, sent, sizes
 from codec_superb.web.applications import APPLICATIONS
 
 States = tuple[tuple[str, str], ...]
@@ -64,7 +64,7 @@ def usual_kind(entries: Iterable[BoardEntry], category: Category, dataset: str, 
         return counts[kind].first, -codecs[kind], -len(kind[0]), in_words(kind)
 
     if all(entry.source == "verified" for _, entry in fit):
-        return largest({kind: Size(codecs[kind], counts[kind].senders) for kind in counts}, order)
+        return largest(sizes((kind, entry.sender, entry.codec) for kind, entry in fit), order)
     return min(counts, key=lambda kind: (-counts[kind].senders, *order(kind)))
 
 

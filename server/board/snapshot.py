@@ -119,7 +119,7 @@ class Snapshot:
         first: dict[str, tuple[tuple[bool, bool], BoardEntry]] = {}
         for entry in found:
             ranked = usual is not None and entry.counted and kind_of(entry, category, dataset, key) == usual
-            valued = usual is not None and entry.has_value(key, category, dataset)
+            valued = bool(self.behind) and entry.has_value(key, category, dataset)
             place = ranked and valued and entry.figures[category, dataset].complete, valued
             if entry.codec not in first or place > first[entry.codec][0]:
                 first[entry.codec] = place, entry

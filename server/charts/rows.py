@@ -11,7 +11,7 @@ from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.select import source_labels
-from codec_superb.web.application_rows import most_sent_and_whole, parts_of
+from codec_superb.web.application_rows import StateVote, parts_of, usual_state
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
@@ -31,9 +31,13 @@ def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
     for dataset in {row.applications[key].numbers.dataset for row in rows}:
         there = [row for row in rows if row.applications[key].numbers.dataset == dataset and not _of_table(row, key)]
         if there:
-            usual[dataset] = most_sent_and_whole(
-                (_state(row, key), row.result.sender, row.result.summary.complete) for row in there
-            )
+            usual[dataset] = usual_state(
+                StateVote(
+                    _state(row, key), row.result.sender, row.result.codec, row.result.summary.complete,
+                    row.source == "verified" and row.applications[key].run_again is True,
+                )
+                for row in there
+            )  # fmt: skip
     return [
         row for row in rows
         if _of_table(row, key) or _state(row, key) == usual[row.applications[key].numbers.dataset]

@@ -23,7 +23,7 @@ from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import ENOUGH, Failures, Size, fails_more, largest
+from codec_superb.web.application_rows import ENOUGH, Failures, fails_more, largest, sizes
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -195,8 +195,10 @@ def most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple
     }  # fmt: skip
     if not order:
         return -1, ()
-    if all(frame.entries[place].source == "verified" for place in np.flatnonzero(passed).tolist()):
-        usual = largest({i: Size(int(counts[i]), int(senders[i])) for i in order}, order.__getitem__)
+    there = [(int(combinations.numbers[place]), frame.entries[place]) for place in np.flatnonzero(passed).tolist()]
+    if all(entry.source == "verified" for _, entry in there):
+        known = sizes((kind, entry.sender, entry.codec) for kind, entry in there)
+        usual = largest(known, order.__getitem__)
     else:
         usual = min(order, key=lambda i: (-senders[i], *order[i]))
     return usual, combinations.datasets[usual]

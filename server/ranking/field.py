@@ -71,7 +71,7 @@ def field(snapshot: Snapshot, source: ShownSource, band: str, aspects: Sequence[
             name: ranked[name].frame.entries[place]
             for name in aspects if (place := places[name].get(standing.codec)) is not None
         }  # fmt: skip
-        rate = _rate({ASPECTS[name].category: entry for name, entry in own.items()})
+        rate = _rate({ASPECTS[name].category: own[name] for name in reversed(own)})
         if not _within(rate, band):
             continue
         reason = _reason(standing, ranked, places)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import Failures, fails_more, sent
+from codec_superb.web.application_rows import Failures, fails_more, largest, sent, sizes
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
 
 On = tuple[tuple[str, ...], tuple[str | None, ...]]
 """Datasets, and in which state they were and by which definitions a value was computed."""
-Measured = tuple[On, str]
-"""What a point rests on, and who sends it."""
+
+
+class Measured(NamedTuple):
+    """What a point rests on, and on whose word."""
+
+    on: On
+    sender: str
+    codec: str
+    run_again: bool = False
 
 
 def measured_of(row: CodecResult, key: str) -> Measured | None:
-    """Say what the value ``key`` of a codec rests on, and who sends it; None of published figures, without clips."""
+    """Say what the value ``key`` of a codec rests on, and on whose word; None of published figures, without clips."""
     if not row.summary.clips:
         return None
     behind = overall_metrics(row.summary.category) if key == SCORE_KEY else (key,)
     how = (*map(row.states.get, row.summary.datasets), *map(row.definitions.get, behind))
-    return (row.summary.datasets, how), row.sender or f"codec:{row.codec}"
+    return Measured(
+        (row.summary.datasets, how), row.sender or f"codec:{row.codec}", row.codec, row.source == "verified"
+    )
 
 
 def whole_of(points: Sequence[tuple[CodecResult, Estimate]]) -> list[bool]:
@@ -51,20 +61,24 @@ def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequenc
     found = [place for place, is_counted in enumerate(counted) if is_counted]
     found = [place for place in found if whole[place]] or found
     usual = usually_on(each for place in found if (each := measured[place]) is not None)
-    return [place for place in found if (each := measured[place]) is None or each[0] == usual]
+    return [place for place in found if (each := measured[place]) is None or each.on == usual]
 
 
 def usually_on(measured: Iterable[Measured]) -> On:
     """Return what most senders have, then the oldest account, then most points, the more datasets, the first by name.
 
-    The order is that of ranks (``server/leaderboard/select.py``). Of none it is what has none.
+    Where all were run again :func:`largest` chooses. The order is that of ranks (``server/leaderboard/select.py``). Of
+    none it is what has none.
     """
-    counts = sent(measured)
+    told = list(measured)
+    counts = sent((each.on, each.sender) for each in told)
 
-    def order(on: On) -> tuple[int, str, int, int, str]:
-        return -counts[on].senders, counts[on].first, -counts[on].found, -len(on[0]), str(on)
+    def order(on: On) -> tuple[str, int, int, str]:
+        return counts[on].first, -counts[on].found, -len(on[0]), str(on)
 
-    return min(counts, key=order, default=((), ()))
+    if told and all(each.run_again for each in told):
+        return largest(sizes((each.on, each.sender, each.codec) for each in told), order)
+    return min(counts, key=lambda on: (-counts[on].senders, *order(on)), default=((), ()))
 
 
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:

@@ -242,7 +242,7 @@ def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
         if not (row.uncounted or row.lossless) and (on := measured_of(row, quantity.key)) is not None
     ]
     usual = usually_on([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
-    others = sorted({row.title for row, on, _ in counted if on[0] != usual})
+    others = sorted({row.title for row, on, _ in counted if on.on != usual})
     why = "Outside the front, since not measured as most were (datasets, their state, definitions)"
     return f" {why}: {some_of(others)}." if others else ""
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from codec_superb.metrics.table import Metric
 from codec_superb.web.errors import PaperError
-from codec_superb.web.figures.pareto import usually_on
+from codec_superb.web.figures.pareto import Measured, usually_on
 from codec_superb.web.paper.columns import MISSING_VALUE, Block, PaperColumn, Value, block_columns, usual_columns
 from codec_superb.web.quantity import SCORE, by_bitrate
 from codec_superb.web.rows import CodecResult
@@ -175,7 +175,7 @@ def _comparable(rows: Sequence[CodecResult], apart: frozenset[str]) -> list[bool
 
 
 def _usual(rows: Sequence[CodecResult]) -> tuple[str, ...]:
-    return usually_on(((row.summary.datasets, ()), f"codec:{row.codec}") for row in rows)[0]
+    return usually_on(Measured((row.summary.datasets, ()), f"codec:{row.codec}", row.codec) for row in rows)[0]
 
 
 def _cell(value: Value, column: PaperColumn, choices: Choices) -> Cell:

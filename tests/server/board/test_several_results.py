@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -140,6 +142,71 @@ def test_more_codecs_or_more_accounts_alone_take_no_ranks(
         ranked = {name: whose for name, (whose, place) in shown(client).items() if place}
         assert ranked == dict.fromkeys((*NAMES, *MORE), "ann") | {"own_6k": "owner"}
         assert {row["codec"] for row in client.get("/api/v1/ranking").json()["codecs"]} == ranked.keys()
+
+
+@pytest.mark.parametrize(("old", "added"), [(3, 1), (1, 2), (2, 1), (3, 3)])
+def test_what_was_outgrown_does_not_come_back(app: FastAPI, database: Database, old: int, added: int) -> None:
+    """A young account adds a few runs to what an older one has: the twelve codecs of two others keep their ranks."""
+    many = ("aac_48k", "aac_64k", "codec2_3200", "g722_64k", "gsm_13k", "mp3_32k", "mp3_48k", "mp3_96k", "opus_32k")
+    with database.transaction(write=True) as session:
+        for name in NAMES[:old]:
+            make_verified(session, name, "ann")
+        for number, name in enumerate((*many, "opus_64k", "opus_96k", "speex_nb_8k")):
+            make_verified(session, name, "bob" if number < 7 else "carl", "mini", "other")
+        for name in (*NAMES[3:], *MORE)[:added]:
+            make_verified(session, name, "mallory")
+    with TestClient(app) as client:
+        assert {by for by, place in shown(client).values() if place} == {"bob", "carl"}
+        assert len(client.get("/api/v1/ranking").json()["codecs"]) == 12
+
+
+@pytest.mark.parametrize("by", ["mmk", "mkl"])
+def test_charts_have_the_front_of_the_ranks(app: FastAPI, database: Database, by: str) -> None:
+    """Two or three younger accounts with three codecs elsewhere are drawn beside it."""
+    with database.transaction(write=True) as session:
+        for name in (*NAMES, *MORE):
+            make_verified(session, name, "ann")
+        for name, account in zip(("mp3_32k", "mp3_48k", "speex_nb_8k"), by, strict=True):
+            make_verified(session, name, account, "other")
+    with TestClient(app) as client:
+        outside = client.get("/charts").text.partition("Outside the front")[2].partition(")")[2].partition(".")[0]
+        assert "Speex Nb 8K" in outside
+        assert "Opus" not in outside
+
+
+@pytest.mark.parametrize(("names", "by"), [(MORE, "mk"), ((*NAMES, *MORE, "mp3_32k"), "m")])
+def test_figures_on_another_state_empty_no_page(
+    app: FastAPI, database: Database, names: Sequence[str], by: str
+) -> None:
+    """Neither of two accounts with a codec each, nor of one with a codec more."""
+    with database.transaction(write=True) as session:
+        for name in (*NAMES, *MORE):
+            make_verified(session, name, "ann", card=CARD, applications=FIGURES)
+        for number, name in enumerate(names):
+            told: Any = {"card": CARD, "applications": FIGURES}
+            changed(session, make_verified(session, name, by[number % len(by)], **told), state="f" * 64)
+    with TestClient(app) as client:
+        for path in ("/mseb", "/understanding", "/tokens", "/xares"):
+            page = client.get(path).text
+            assert [name for name in (*NAMES, *MORE) if name not in page] == [], path
+        figure = f"/api/v1/charts/applications?application={FIGURES[0].figure}"
+        assert client.get(figure).status_code == 200
+        assert "Opus 6K" in client.get(figure).text
+
+
+def test_a_model_grows_no_younger_by_newer_versions(app: FastAPI, database: Database) -> None:
+    """Who sends the same figures again keeps the ranks that another account's model would have."""
+    heard = Probed("asr_wer_pct", 12.0, 6.0, "mini")
+    other = replace(heard, sha256="cd" * 32)
+    with database.transaction(write=True) as session:
+        for day, names, by, figure in (
+            (1, NAMES, "ann", heard), (5, ("mp3_32k", *MORE), "mallory", other), (9, NAMES, "ann", heard),
+        ):  # fmt: skip
+            for name in names:
+                came = datetime(2026, 1, day, tzinfo=UTC)
+                make_verified(session, name, by, applications=[figure], received=came)
+    with TestClient(app) as client:
+        assert {by for by, place in shown(client, "?metric=asr_wer_pct").values() if place} == {"ann"}
 
 
 def test_more_accounts_with_as_many_codecs_are_the_usual_ones(app: FastAPI, database: Database) -> None:
