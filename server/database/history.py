@@ -21,4 +21,6 @@ class BoardChange(Base):
     status: Mapped[str] = mapped_column(String(16))
     behind: Mapped[bool] = mapped_column(default=False, server_default=false())
     """As the submission's: a state that somebody cites keeps what stood then."""
+    place: Mapped[int] = mapped_column(default=0, server_default="0")
+    """As the submission's."""
     at: Mapped[datetime] = mapped_column(default=now)

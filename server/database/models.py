@@ -177,6 +177,8 @@ class Submission(Base):
     """What it was made under (``loss:10``), never ranked, never the current version; '' for a clean one."""
     behind: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Of a verified one of a name that nobody owns: whether another verified one stands, under the same condition."""
+    place: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Of these its place in their order, 0 for the one that stands: shown where those before it lack something."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -235,14 +237,17 @@ SHOWN = Submission.public_since.is_not(None) & Submission.status.not_in(WAITING)
 
 
 def standing(
-    status: InstrumentedAttribute[str], behind: InstrumentedAttribute[bool], nobodys: ColumnElement[bool]
+    status: InstrumentedAttribute[str],
+    behind: InstrumentedAttribute[bool],
+    place: InstrumentedAttribute[int],
+    nobodys: ColumnElement[bool],
 ) -> tuple[ColumnElement[Any], ...]:
     """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
 
     Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later,
-    and of these the one that is not ``behind``; partial ones not in front of complete ones that nobody ran again, such
-    as those that cannot be: under a condition clips fail, and all count alike. ``status``, ``behind``, and whether the
-    name is ``nobodys``, are those of now, or of a moment.
+    and of these the one that is not ``behind``, then by their ``place``; partial ones not in front of complete ones
+    that nobody ran again, such as those that cannot be: under a condition clips fail, and all count alike. ``status``,
+    ``behind``, ``place``, and whether the name is ``nobodys``, are those of now, or of a moment.
     """
     run_again = nobodys & (status == "verified")
     whole = Submission.complete | (Submission.condition != "")
@@ -254,10 +259,10 @@ def standing(
         (run_again, 1),
         else_=0,
     )
-    return first, Submission.version.expression
+    return first, case((run_again, -place), else_=0), Submission.version.expression
 
 
-STANDING = standing(Submission.status, Submission.behind, Codec.owner_id.is_(None))
+STANDING = standing(Submission.status, Submission.behind, Submission.place, Codec.owner_id.is_(None))
 """The order of now."""
 
 

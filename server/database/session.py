@@ -110,10 +110,10 @@ def record_change(session: Session, submission_id: str, status: str, moved: Coll
     bump_revision(session)
     # whoever has counted holds the row until the end of the transaction: nobody else reads the same number
     number = session.scalars(select(Revision.number)).one()
-    places = select(Submission.id, Submission.behind).where(Submission.id.in_({submission_id, *moved}))
-    for identity, behind in session.execute(places).all():
+    places = select(Submission.id, Submission.behind, Submission.place)
+    for identity, behind, place in session.execute(places.where(Submission.id.in_({submission_id, *moved}))).all():
         told = status if identity == submission_id else "verified"
-        session.add(BoardChange(revision=number, submission_id=identity, status=told, behind=behind))
+        session.add(BoardChange(revision=number, submission_id=identity, status=told, behind=behind, place=place))
     session.flush()
 
 

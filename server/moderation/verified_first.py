@@ -58,6 +58,22 @@ def stands(group: Sequence[Verified]) -> Verified:
     return reduce(lambda one, other: _first_of(one, other, group), best)
 
 
+def order(group: Sequence[Verified]) -> list[Verified]:
+    """Order the verified results of one name under one condition: the one that stands, then the one that would without.
+
+    So whoever is behind another one for what that has more is in front of all whom he was in front of before. Versions
+    that their account has replaced come last.
+    """
+    found: list[Verified] = []
+    left = list(group)
+    while left:
+        found.append(stands(left))
+        left = [one for one in left if one.account != found[-1].account]
+    newest = {one.id for one in found}
+    older = [one for one in group if one.id not in newest]
+    return [*found, *sorted(older, key=lambda one: -one.version)]
+
+
 def _covers(one: Verified, other: Verified) -> bool:
     """Whether nothing that is on the board is lost where ``one`` takes the place of ``other``."""
     return (
@@ -115,19 +131,18 @@ def place_anew(session: Session, submission: Submission) -> Collection[str]:
     rows = session.execute(
         select(
             Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.ok,
-            Submission.metrics, Submission.behind, Submission.document["datasets"].label("datasets"),
+            Submission.metrics, Submission.place, Submission.document["datasets"].label("datasets"),
         )
         .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
         .where(Submission.status == "verified", Submission.custom.is_(False))
     ).all()  # fmt: skip
-    places = {submission.id: False} if submission.behind else {}  # of one that is no longer verified
-    if rows:
-        first = stands(_read(session, rows, damaged=submission.condition != "")).id
-        places |= {row.id: row.id != first for row in rows}
-    before = {submission.id: submission.behind, **{row.id: row.behind for row in rows}}
-    moved = [identity for identity, behind in places.items() if behind != before[identity]]
+    before = {submission.id: submission.place, **{row.id: row.place for row in rows}}
+    ordered = order(_read(session, rows, damaged=submission.condition != ""))
+    places = {submission.id: 0, **{one.id: place for place, one in enumerate(ordered)}}  # it may be verified no longer
+    moved = [identity for identity, place in places.items() if place != before[identity]]
     for identity in moved:
-        session.execute(update(Submission).where(Submission.id == identity).values(behind=places[identity]))
+        told = {"place": places[identity], "behind": places[identity] > 0}
+        session.execute(update(Submission).where(Submission.id == identity).values(told))
     return moved
 
 

@@ -77,7 +77,7 @@ def counted_at(session: Session, revision: int, at: datetime) -> CountedAt:
         .join(Submission, Submission.id == BoardChange.submission_id)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(BoardChange.status.in_(PUBLIC), Submission.custom.is_(False), Submission.condition == "")
-        .order_by(Submission.codec_id, *standing(BoardChange.status, BoardChange.behind, nobodys))
+        .order_by(Submission.codec_id, *standing(BoardChange.status, BoardChange.behind, BoardChange.place, nobodys))
     )
     rows = [(CountedThen(*row[:6]), row.account_id, row.nobodys) for row in session.execute(statement)]
     of = {each.submission: each for each, _, _ in rows}

@@ -25,6 +25,7 @@ from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Account, Result, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.select import rank
+from codec_superb.server.moderation.service import decide
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.board.choices import BoardState
 
@@ -207,6 +208,27 @@ def test_a_model_grows_no_younger_by_newer_versions(app: FastAPI, database: Data
                 make_verified(session, name, by, applications=[figure], received=came)
     with TestClient(app) as client:
         assert {by for by, place in shown(client, "?metric=asr_wer_pct").values() if place} == {"ann"}
+
+
+@pytest.mark.parametrize("wider_first", [True, False])
+def test_who_was_first_stays_first_behind_a_wider_one(app: FastAPI, database: Database, *, wider_first: bool) -> None:
+    """On the board, in its bands and in states to cite; so it is when the wider one goes."""
+    with database.transaction(write=True) as session:
+        for name in NAMES[1:]:
+            make_verified(session, name, "ann")
+        runs = [("dora", ["mini"]), ("wide", ["mini", "other"]), ("late", ["mini"])]
+        made = {by: make_verified(session, NAMES[0], by, *on) for by, on in (runs if wider_first else reversed(runs))}
+        first = "dora" if wider_first else "late"
+        make_verified(session, NAMES[0], "wide", "mini", "other")  # again: its earlier version is nobody's rival
+    with TestClient(app) as client:
+        board: Board = app.state.board
+        assert shown(client)[NAMES[0]] == (first, [1, 4])
+        state = client.get(f"/api/v1/snapshots/{board.current.revision}").json()
+        assert {row["codec"]: row["submitter"] for row in state["categories"]["speech"]}[NAMES[0]] == first
+        with database.transaction(write=True) as session:
+            decide(session, made[first], "withdraw", "mine", actor=first)
+        board.refresh()
+        assert shown(client)[NAMES[0]] == ({"dora": "late", "late": "dora"}[first], [1, 4])
 
 
 def test_more_accounts_with_as_many_codecs_are_the_usual_ones(app: FastAPI, database: Database) -> None:

@@ -234,6 +234,8 @@ def test_of_rows_before_0017_none_is_behind(filled: Database, database_url: str)
     with filled.transaction() as session:
         for behind in (Submission.behind, BoardChange.behind):
             assert {*session.scalars(select(behind))} == {False}
+        for place in (Submission.place, BoardChange.place):
+            assert {*session.scalars(select(place))} == {0}
 
 
 @pytest.mark.sample(2, among="migrations with data")

@@ -299,7 +299,7 @@ def test_a_board_that_runs_and_states_to_cite(app: FastAPI, database: Database) 
             decided(session, rich, "withdraw")  # 7
             changes = select(BoardChange.submission_id, BoardChange.behind).where(BoardChange.revision >= 6)
             assert {*map(tuple, session.execute(changes))} == {
-                (rich, False), (bare, True), (bare, False),
+                (rich, False), (bare, True), (bare, False), (behind, True),
             }  # fmt: skip
         assert board.refresh().revision == 7
         assert client.get("/api/v1/leaderboard").json()["rows"][0]["submission"] == bare
