@@ -76,8 +76,10 @@ def answer_of(row: BoardRow, key: str) -> Answer:
 
 
 def front_answer(rows: Sequence[BoardRow], key: str) -> Answer | None:
-    """Choose what the front of a chart rests on, as ranks do: of complete results where there are some."""
+    """Choose what the front of a chart rests on: what a board ranks, else as it would, of complete results first."""
     asked = [row for row in rows if key in row.applications and row.applications[key].value.mean is not None]
+    if (ranked := next((row for row in asked if row.result.usual), None)) is not None:
+        return answer_of(ranked, key)
     counted = [row for row in asked if not row.result.uncounted] or asked
     whole = [row for row in counted if row.result.summary.complete] or counted
     return most_answered(_answered(row, row.applications[key], key) for row in whole) if whole else None

@@ -71,6 +71,8 @@ class CodecResult:
     """Metric key to version of the definition that its values follow."""
     apart: str = ""
     """Why the figure of an application that it shows is of no front; '' where that is not so."""
+    usual: bool = False
+    """Whether a board ranks what its value rests on: datasets, their states, definitions or the model."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""

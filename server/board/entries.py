@@ -188,15 +188,16 @@ def has_open_weights(card: Mapping[str, Any]) -> bool | None:
 
 
 def board_row(
-    entry: BoardEntry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str
-) -> BoardRow:
-    """Make the row of the board."""
+    entry: BoardEntry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str,
+    *, usual: bool = False,
+) -> BoardRow:  # fmt: skip
+    """Make the row of the board; ``usual`` where it rests on what is ranked."""
     row = entry._rows.get((category, dataset))  # noqa: SLF001 -- its own
     if row is None:
         row = entry._rows[category, dataset] = _row_without_rank(entry, category, dataset)  # noqa: SLF001 -- its own
-    if rank is None and not unranked:
+    if rank is None and not unranked and not usual:
         return row
-    return replace(row, result=replace(row.result, rank=rank), unranked=unranked)
+    return replace(row, result=replace(row.result, rank=rank, usual=usual), unranked=unranked)
 
 
 def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:

@@ -19,7 +19,7 @@ from codec_superb.server.charts.rows import (
     source_text,
 )
 from codec_superb.server.leaderboard.originals import with_apart
-from codec_superb.server.leaderboard.select import quantity_of
+from codec_superb.server.leaderboard.select import quantity_of, rank
 from codec_superb.web.answered import OTHERWISE, answer_of, beside_front, front_answer, model_labels
 from codec_superb.web.application_rows import APART, at_rates_behind, original_of
 from codec_superb.web.applications import APPLICATIONS
@@ -29,7 +29,7 @@ from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.figures.rate import front_notes, rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import BoardRow, figure_label
-from codec_superb.web.site.board.choices import SourceFilter
+from codec_superb.web.site.board.choices import BoardState, SourceFilter
 from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
 
@@ -44,7 +44,8 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     frame = snapshot.frame(state.category, dataset, source)
     keys = [key for key in frame.quantities() if key not in APPLICATIONS] or [SCORE_KEY]
     quantity = quantity_of(checked_choice("metric", state.metric or keys[0], keys))
-    rows = rows_of(frame)
+    chosen = BoardState(category=state.category, metric=quantity.key, source=source, dataset=dataset)
+    rows = rows_of(rank(snapshot, chosen))
     data, without = _data(rows, quantity, state.across)
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
     outside = front_notes([placed(row.result, state.across) for row in rows], quantity)
@@ -115,7 +116,8 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
     own: Category = "audio" if key.startswith(_CLASSIFIES_EVENTS) else "speech"
     rows: dict[str, BoardRow] = {}
     for category in (own, *(category for category in CATEGORIES if category != own)):
-        for row in rows_of(snapshot.frame(category, dataset, source, key)):
+        chosen = BoardState(category=category, metric=key, source=source, dataset=dataset)
+        for row in rows_of(rank(snapshot, chosen)):
             if key in row.applications:
                 rows.setdefault(row.result.codec, row)
     return [rows[codec] for codec in sorted(rows)]

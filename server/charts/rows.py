@@ -8,29 +8,36 @@ from codec_superb.metrics.table import Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
-from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.leaderboard.select import source_labels
+from codec_superb.server.leaderboard.select import Ranked, source_labels
 from codec_superb.web.application_rows import StateVote, parts_of, usual_state
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
 
 
-def rows_of(frame: ResultFrame) -> list[BoardRow]:
-    """Make a row for each codec of the frame, without ranks."""
-    return [board_row(entry, frame.category, frame.dataset, None, "") for entry in frame.entries]
+def rows_of(ranked: Ranked) -> list[BoardRow]:
+    """Make a row for each codec of a frame, without ranks, marked where it rests on what is ranked."""
+    frame = ranked.frame
+    usual = frame.combinations(ranked.key).numbers == ranked.combination
+    return [
+        board_row(entry, frame.category, frame.dataset, None, "", usual=bool(one))
+        for entry, one in zip(frame.entries, usual, strict=True)
+    ]
 
 
 def on_usual_states(rows: Sequence[BoardRow], key: str) -> list[BoardRow]:
-    """Return the rows whose figure of an application is on the state of its dataset that most senders have.
+    """Return the rows whose figure of an application is on the ranked state of its dataset, or what most senders have.
 
     Of a published table there is one state. What is left out has other clips, or labels, under the same name.
     """
     usual: dict[str, tuple[str | None, ...]] = {}
     for dataset in {row.applications[key].numbers.dataset for row in rows}:
         there = [row for row in rows if row.applications[key].numbers.dataset == dataset and not _of_table(row, key)]
-        if there:
+        ranked = [row for row in there if row.result.usual]
+        if ranked:
+            usual[dataset] = _state(ranked[0], key)
+        elif there:
             usual[dataset] = usual_state(
                 StateVote(
                     _state(row, key), row.result.sender, row.result.codec, row.result.summary.complete,

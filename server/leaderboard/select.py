@@ -342,7 +342,8 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
     if row is None:
         best, worst = int(ranked.best[position]), int(ranked.worst[position])
         reason, entry = reason_without_rank(ranked, position), ranked.frame.entries[position]
-        row = board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
+        usual = bool(ranked.frame.combinations(ranked.key).numbers[position] == ranked.combination)
+        row = board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason, usual=usual)
         row = told_apart(row, ranked.key) if ranked.apart[position] else row
         if len(ranked.rows) < _MOST_ROWS:  # an export has all
             ranked.rows[position] = row

@@ -22,6 +22,10 @@ Probe = tuple[str, str, str, str, str]
 """Dataset, probe, model, hash of the model, settings: figures of other models or settings take none's place."""
 
 
+_MOST_ORDERED = 20
+"""Accounts behind each other whose order is kept; it costs the cube of them."""
+
+
 class Verified(NamedTuple):
     """A verified submission, by what it has."""
 
@@ -62,16 +66,14 @@ def order(group: Sequence[Verified]) -> list[Verified]:
     """Order the verified results of one name under one condition: the one that stands, then the one that would without.
 
     So whoever is behind another one for what that has more is in front of all whom he was in front of before. Versions
-    that their account has replaced come last.
+    that their account has replaced have no place, nor has what comes behind many others.
     """
     found: list[Verified] = []
     left = list(group)
-    while left:
+    while left and len(found) < _MOST_ORDERED:
         found.append(stands(left))
         left = [one for one in left if one.account != found[-1].account]
-    newest = {one.id for one in found}
-    older = [one for one in group if one.id not in newest]
-    return [*found, *sorted(older, key=lambda one: -one.version)]
+    return found
 
 
 def _covers(one: Verified, other: Verified) -> bool:
@@ -131,15 +133,16 @@ def place_anew(session: Session, submission: Submission) -> Collection[str]:
     rows = session.execute(
         select(
             Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.ok,
-            Submission.metrics, Submission.place, Submission.document["datasets"].label("datasets"),
+            Submission.metrics, Submission.place, Submission.behind, Submission.document["datasets"].label("datasets"),
         )
         .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
         .where(Submission.status == "verified", Submission.custom.is_(False))
     ).all()  # fmt: skip
-    before = {submission.id: submission.place, **{row.id: row.place for row in rows}}
+    before = {submission.id: (submission.place, submission.behind), **{row.id: (row.place, row.behind) for row in rows}}
     ordered = order(_read(session, rows, damaged=submission.condition != ""))
-    places = {submission.id: 0, **{one.id: place for place, one in enumerate(ordered)}}  # it may be verified no longer
-    moved = [identity for identity, place in places.items() if place != before[identity]]
+    places = {submission.id: 0, **dict.fromkeys((row.id for row in rows), len(ordered))}  # it may be verified no longer
+    places |= {one.id: place for place, one in enumerate(ordered)}
+    moved = [identity for identity, place in places.items() if (place, place > 0) != before[identity]]
     for identity in moved:
         told = {"place": places[identity], "behind": places[identity] > 0}
         session.execute(update(Submission).where(Submission.id == identity).values(told))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import Failures, fails_more, largest, sent, sizes
+from codec_superb.web.application_rows import Failures, fails_more, sent
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
 
@@ -16,23 +16,21 @@ On = tuple[tuple[str, ...], tuple[str | None, ...]]
 
 
 class Measured(NamedTuple):
-    """What a point rests on, and on whose word."""
+    """What a point rests on, and who sends it."""
 
     on: On
     sender: str
-    codec: str
-    run_again: bool = False
+    usual: bool = False
+    """Whether a board ranks what rests on it."""
 
 
 def measured_of(row: CodecResult, key: str) -> Measured | None:
-    """Say what the value ``key`` of a codec rests on, and on whose word; None of published figures, without clips."""
+    """Say what the value ``key`` of a codec rests on, and who sends it; None of published figures, without clips."""
     if not row.summary.clips:
         return None
     behind = overall_metrics(row.summary.category) if key == SCORE_KEY else (key,)
     how = (*map(row.states.get, row.summary.datasets), *map(row.definitions.get, behind))
-    return Measured(
-        (row.summary.datasets, how), row.sender or f"codec:{row.codec}", row.codec, row.source == "verified"
-    )
+    return Measured((row.summary.datasets, how), row.sender or f"codec:{row.codec}", row.usual)
 
 
 def whole_of(points: Sequence[tuple[CodecResult, Estimate]]) -> list[bool]:
@@ -65,20 +63,17 @@ def contenders(counted: Sequence[bool], whole: Sequence[bool], measured: Sequenc
 
 
 def usually_on(measured: Iterable[Measured]) -> On:
-    """Return what most senders have, then the oldest account, then most points, the more datasets, the first by name.
+    """Return what a board ranks; without one what most senders have, then the oldest account, then most points.
 
-    Where all were run again :func:`largest` chooses. The order is that of ranks (``server/leaderboard/select.py``). Of
-    none it is what has none.
+    Then the more datasets, the first by name. Of none it is what has none.
     """
     told = list(measured)
     counts = sent((each.on, each.sender) for each in told)
 
-    def order(on: On) -> tuple[str, int, int, str]:
-        return counts[on].first, -counts[on].found, -len(on[0]), str(on)
+    def order(on: On) -> tuple[int, str, int, int, str]:
+        return -counts[on].senders, counts[on].first, -counts[on].found, -len(on[0]), str(on)
 
-    if told and all(each.run_again for each in told):
-        return largest(sizes((each.on, each.sender, each.codec) for each in told), order)
-    return min(counts, key=lambda on: (-counts[on].senders, *order(on)), default=((), ()))
+    return next((each.on for each in told if each.usual), None) or min(counts, key=order, default=((), ()))
 
 
 def pareto_front(kbps: Sequence[float], values: Sequence[float], *, higher_is_better: bool = True) -> list[int]:

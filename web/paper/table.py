@@ -175,7 +175,7 @@ def _comparable(rows: Sequence[CodecResult], apart: frozenset[str]) -> list[bool
 
 
 def _usual(rows: Sequence[CodecResult]) -> tuple[str, ...]:
-    return usually_on(Measured((row.summary.datasets, ()), f"codec:{row.codec}", row.codec) for row in rows)[0]
+    return usually_on(Measured((row.summary.datasets, ()), f"codec:{row.codec}") for row in rows)[0]
 
 
 def _cell(value: Value, column: PaperColumn, choices: Choices) -> Cell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -173,6 +174,30 @@ def test_charts_have_the_front_of_the_ranks(app: FastAPI, database: Database, by
         outside = client.get("/charts").text.partition("Outside the front")[2].partition(")")[2].partition(".")[0]
         assert "Speex Nb 8K" in outside
         assert "Opus" not in outside
+
+
+def test_charts_have_the_front_of_results_behind(app: FastAPI, database: Database) -> None:
+    """Two accounts run the same three codecs, one of which is drawn each; a third has six elsewhere."""
+    others = ("codec2_3200", "g722_64k", "gsm_13k", "mp3_32k", "mp3_48k", "speex_nb_8k")
+    figure = FIGURES[0]
+    with database.transaction(write=True) as session:
+        for by in ("ann", "bob"):
+            for name in NAMES[:3]:
+                make_verified(session, name, by, applications=[figure])
+        for name in others:
+            make_verified(session, name, "x", "other", applications=[replace(figure, dataset="other")])
+    with TestClient(app) as client:
+        assert {by for by, place in shown(client).values() if place} == {"ann"}
+        front = client.get("/api/v1/leaderboard/chart").json()["data"][0]
+        assert len(front["x"]) == 3
+        words = "Outside the front, since not measured as most were (datasets, their state, definitions): "
+        outside = client.get("/charts").text.partition(words)[2].partition(".")[0]
+        assert "Gsm 13K" in outside
+        assert "Opus" not in outside
+        by_figure = {name for name, (_, place) in shown(client, f"?metric={figure.figure}").items() if place}
+        assert by_figure == {*NAMES[:3]}
+        drawn = client.get(f"/api/v1/charts/applications?application={figure.figure}").json()
+        assert "Gsm" not in json.dumps(drawn["data"][0])
 
 
 @pytest.mark.parametrize(("names", "by"), [(MORE, "mk"), ((*NAMES, *MORE, "mp3_32k"), "m")])

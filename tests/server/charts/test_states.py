@@ -13,8 +13,8 @@ from support.server.board import Probed, make_submission
 
 from codec_superb.applications.table import AVERAGES
 from codec_superb.metrics.results import Score
-from codec_superb.server.board.entries import BoardEntry, on_usual_state
-from codec_superb.server.charts.rows import on_usual_states, rows_of
+from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
+from codec_superb.server.charts.rows import on_usual_states
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.web.applications import APPLICATIONS
@@ -108,9 +108,9 @@ def test_who_ran_more_datasets_has_the_same_average(board: TestClient, app: Fast
     del board
     names = sorted({name for name, _ in AVERAGES["ultra_average"].parts})
     made = []
-    for row, datasets in zip(
-        rows_of(app.state.board.current.frame("speech", "", "runs")), (names, [*names, "mini"]), strict=False
-    ):
+    entries = app.state.board.current.frame("speech", "", "runs").entries
+    for entry, datasets in zip(entries, (names, [*names, "mini"]), strict=False):
+        row = board_row(entry, "speech", "", None, "")
         figure = row.applications[WER]
         told = {"figure": "ultra_average", "probe": "ultra", "dataset": ""}
         figures = {"ultra_average": replace(figure, numbers=figure.numbers.model_copy(update=told))}
