@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pocketsphinx
@@ -46,7 +47,7 @@ class PocketSphinx(Backend):
             name=f"{NAME}:{MODEL}" if self.weights is None else f"{NAME}:local:{folder.resolve().name}",
             sha256=sha256_of(files),
             settings={
-                "decoding": "default", "version": version("pocketsphinx"), "cepstral_mean": "of each part",
+                "decoding": "default", "version": version("pocketsphinx"), "front_end": "new for each part",
                 "segment_shortest_s": SHORTEST_S, "segment_longest_s": LONGEST_S, "language": "en",
             },
             path=folder,
@@ -74,10 +75,20 @@ class PocketSphinx(Backend):
         return joined([self._transcribe_part(part) for part in segments(sound.samples, self.rate)])
 
     def _transcribe_part(self, part: Samples) -> str:
-        pcm = np.clip(np.rint(part * 32768.0), -32768, 32767).astype("<i2")
-        self._decoder.start_utt()
-        # The whole part at once: the cepstral mean is then its own, and nothing is left of the part before.
-        self._decoder.process_raw(pcm.tobytes(), full_utt=True)
-        self._decoder.end_utt()
+        hear(self._decoder, pcm_of(part))
         said = self._decoder.hyp()
         return "" if said is None else str(said.hypstr)
+
+
+def pcm_of(samples: Samples) -> bytes:
+    """Write samples (shape ``(samples,)``, full scale 1) as 16-bit PCM, little-endian."""
+    return bytes(np.clip(np.rint(samples * 32768.0), -32768, 32767).astype("<i2").tobytes())
+
+
+def hear(decoder: Any, pcm: bytes) -> None:
+    """Take a whole utterance of 16-bit PCM, by itself: what was heard before changes nothing."""
+    # pocketsphinx 5.1.1 keeps state of its front end: one transcript in fourteen was another one behind other sounds
+    decoder.reinit_feat()
+    decoder.start_utt()
+    decoder.process_raw(pcm, full_utt=True)
+    decoder.end_utt()

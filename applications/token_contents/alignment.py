@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import pocketsphinx
 
-from codec_superb.applications.asr.pocketsphinx_asr import DICTIONARY, MODEL, PocketSphinx
+from codec_superb.applications.asr.pocketsphinx_asr import DICTIONARY, MODEL, PocketSphinx, hear, pcm_of
 from codec_superb.applications.asr.whisper_decoding import check_english
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Prediction, Samples, Sound
@@ -61,7 +60,7 @@ class PhoneAligner(PocketSphinx):
             raise PredictionFailed("expected a transcript with words, got none")
         if unknown := [word for word in words if self._decoder.lookup_word(word) is None]:
             raise PredictionFailed(f"the dictionary has no {', '.join(unknown[:3])}")
-        pcm = np.clip(np.rint(samples * 32768.0), -32768, 32767).astype("<i2").tobytes()
+        pcm = pcm_of(samples)
         try:
             return _phones(self._decoder, " ".join(words), pcm)
         except RuntimeError:  # the last frame has no path to the end of the text
@@ -80,21 +79,15 @@ class PhoneAligner(PocketSphinx):
 def _phones(decoder: Any, text: str, pcm: bytes) -> list[Segment]:
     """Align words, then phones. Raises RuntimeError where no path fits."""
     decoder.set_align_text(text)
-    _read(decoder, pcm)
+    hear(decoder, pcm)
     # of the second pass nobody may ask: pocketsphinx 5.1.1 ends the process there
     if decoder.hyp() is None:
         raise RuntimeError("no path")
     decoder.set_alignment()
-    _read(decoder, pcm)
+    hear(decoder, pcm)
     return [
         Segment(of.name, of.start * FRAME_S, (of.start + of.duration) * FRAME_S)
         for word in decoder.get_alignment()
         for of in word
         if of.name != "SIL" and not of.name.startswith("+")
     ]
-
-
-def _read(decoder: Any, pcm: bytes) -> None:
-    decoder.start_utt()
-    decoder.process_raw(pcm, full_utt=True)
-    decoder.end_utt()

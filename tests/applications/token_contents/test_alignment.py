@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
+from support.applications.asr import librivox
 from support.codecs.checkpoints import FAMILIES, opened
 from support.codecs.token_figures import check_learnt, labelled
 from support.speech import recordings
@@ -56,7 +57,16 @@ def test_phones_are_those_of_the_dictionary_and_move_with_the_sound(aligner: Pho
         aligner.align(samples, " — ")
     with pytest.raises(PredictionFailed, match="fits nowhere"):
         aligner.align(samples[:1600], text)
-    assert [of.phone for of in aligner.align(samples, text)] == [of.phone for of in found]
+    assert aligner.align(samples, text) == found
+
+
+@pytest.mark.network
+def test_nothing_is_left_of_the_sound_before(aligner: PhoneAligner) -> None:
+    """Behind another sound a recording has the phones that it has for an aligner that has heard nothing."""
+    first, second = (librivox()[place] for place in (4, 1))
+    fresh = PhoneAligner()
+    fresh.load(fresh.prepare(), "cpu", 1)
+    assert list(aligner.predict([first, second]))[1:] == list(fresh.predict([second]))
 
 
 def _said(aligner: PhoneAligner, samples: NDArray[np.float32]) -> str:
