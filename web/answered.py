@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from codec_superb.web.application_rows import largest, parts_of, sent, sizes
+from codec_superb.web.application_rows import parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow, ProbeModel
+from codec_superb.web.senders import largest, sent, sizes
 from codec_superb.web.text import shortened
 
 Kind = TypeVar("Kind")

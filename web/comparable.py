@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import ENOUGH, largest, sent, sizes
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ConditionResult, ProbeModel
+from codec_superb.web.senders import ENOUGH, largest, sent, sizes
 
 WORD_ERRORS = "asr_wer_pct"
 

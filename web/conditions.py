@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.web.application_rows import sent
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.comparable import WORD_ERRORS, comparable, measured, value_of, with_clean
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
+from codec_superb.web.senders import sent
 from codec_superb.web.text import count, interval
 from codec_superb.web.theme import Style, family_styles
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import METRICS, Category, overall_metrics
-from codec_superb.web.application_rows import StateVote, largest, sent, sizes, usual_state
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import NO_CARD, ApplicationRow, BoardRow, CardFacts, CodecResult, Source
+from codec_superb.web.senders import StateVote, largest, sent, sizes, usual_state
 from codec_superb.web.site.custom import CustomTaskRow
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]

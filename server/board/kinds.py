@@ -9,8 +9,8 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.published import published_entry
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import largest, sent, sizes
 from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.senders import largest, sent, sizes
 
 States = tuple[tuple[str, str], ...]
 """Datasets, each with its state."""

@@ -22,9 +22,9 @@ from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
 from codec_superb.server.http.single_flight import SingleFlightCache
-from codec_superb.web.application_rows import ENOUGH
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.senders import ENOUGH
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.whose import ShownSource
 

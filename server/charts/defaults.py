@@ -9,7 +9,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.server.board.entries import BoardEntry, by_senders
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
-from codec_superb.web.application_rows import most_sent
+from codec_superb.web.senders import most_sent
 from codec_superb.web.site.charts.choices import ChartState
 from codec_superb.web.site.whose import ShownSource
 

@@ -10,8 +10,9 @@ from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.select import Ranked, source_labels
-from codec_superb.web.application_rows import StateVote, parts_of, usual_state
+from codec_superb.web.application_rows import parts_of
 from codec_superb.web.rows import BoardRow
+from codec_superb.web.senders import StateVote, usual_state
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
 

@@ -14,10 +14,10 @@ from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.moderation.score_deviation import votes
-from codec_superb.web.application_rows import ENOUGH
 from codec_superb.web.figures.radar import AxisValue, RadarAxis
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
+from codec_superb.web.senders import ENOUGH
 from codec_superb.web.site.whose import ShownSource
 
 FACTOR = 1.5

@@ -24,8 +24,8 @@ from codec_superb.server.compare.repository import (
 )
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.leaderboard.select import incomplete
-from codec_superb.web.application_rows import sent
 from codec_superb.web.rows import source_label
+from codec_superb.web.senders import sent
 from codec_superb.web.site.compare.view import RateGap, RateNote
 
 

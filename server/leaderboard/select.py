@@ -23,10 +23,10 @@ from codec_superb.server.board.ranks import Places, rank_ranges
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.originals import WORDS, other_originals, told_apart
 from codec_superb.web.answered import Answered, most_answered
-from codec_superb.web.application_rows import ENOUGH, Failures, fails_more, largest, sizes
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
+from codec_superb.web.senders import ENOUGH, Failures, fails_more, largest, sizes
 from codec_superb.web.site.board.choices import COLUMNS, BoardState, BoardView, Choices, RankBasis, SourceFilter
 
 PAGE_SIZE = 50

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import overall_metrics
-from codec_superb.web.application_rows import Failures, fails_more, sent
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import CodecResult
+from codec_superb.web.senders import Failures, fails_more, sent
 
 On = tuple[tuple[str, ...], tuple[str | None, ...]]
 """Datasets, and in which state they were and by which definitions a value was computed."""

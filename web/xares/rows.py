@@ -12,10 +12,11 @@ from codec_superb.applications.table import PROBES
 from codec_superb.applications.understanding.own import XARES
 from codec_superb.applications.xares.result import REFERENCES, SHUFFLED, Heard, Reading, XaresResult
 from codec_superb.metrics.results import Score
-from codec_superb.web.application_rows import at_rates_of, differences, most_sent
+from codec_superb.web.application_rows import at_rates_of, differences
 from codec_superb.web.applications import APPLICATION_METRICS, application_of
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel, figure_label
+from codec_superb.web.senders import most_sent
 from codec_superb.web.understanding.choose import UNREAD
 
 Kind = Literal["encoder", "codec as encoder", "resynthesis"]

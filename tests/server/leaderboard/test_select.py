@@ -26,10 +26,10 @@ from codec_superb.server.leaderboard.answers import board_json
 from codec_superb.server.leaderboard.exports import flat_rows
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
-from codec_superb.web.application_rows import most_sent
 from codec_superb.web.figures.rate import hover_text
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report.columns import rate_note
+from codec_superb.web.senders import most_sent
 from codec_superb.web.site.board.choices import BoardView
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import inf, isnan
 
 from codec_superb.metrics.results import NO_SCORE, Score
-from codec_superb.web.application_rows import most_sent, original_of, rates_in_words, warning
+from codec_superb.web.application_rows import original_of, rates_in_words, warning
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.mseb.choose import SPOKES, main_rows, oracle_among
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
+from codec_superb.web.senders import most_sent
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.text import MISSING, interval
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from codec_superb.web.application_rows import differences, most_sent, settings_text
+from codec_superb.web.application_rows import differences, settings_text
 from codec_superb.web.applications import application_of
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.remote import tell_above
 from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.senders import most_sent
 from codec_superb.web.site.tokens.board import Tokens
 from codec_superb.web.text import count
 
