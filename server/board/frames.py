@@ -77,16 +77,20 @@ class ResultFrame:
 
         For an application: on which dataset, and which model answered in which way.
         """
-        return self._kept(f"combinations {key}", lambda: _combinations(map(self._kind_by(key), self.entries)))
+        return self._kept(f"combinations {key}", lambda: _combinations(self._kind(key, e) for e in self.entries))
 
-    def _kind_by(self, key: str) -> Callable[[BoardEntry], Kind]:
-        return lambda entry: kind_of(entry, self.category, self.dataset, key)
+    def _kind(self, key: str, entry: BoardEntry) -> Kind:
+        return kind_of(entry, self.category, self.dataset, key)
 
     def usual_kind(self, key: str) -> Kind | None:
         """Return what ranks by ``key`` rest on where some codecs have further results; None where none has."""
         if len(self.candidates) == len(self.entries):
             return None
-        return self._kept(f"usual {key}", lambda: usual_kind(self.candidates, self.category, self.dataset, key))
+        return self._kept(f"usual {key}", lambda: self._usual_kind(key))
+
+    def _usual_kind(self, key: str) -> Kind | None:
+        valued = (entry for entry in self.candidates if entry.has_value(key, self.category, self.dataset))
+        return usual_kind(((self._kind(key, entry), entry) for entry in valued), self.category, self.dataset, key)
 
     def senders(self) -> NDArray[np.int64]:
         """Return a number for who sent each codec's values, in the order of the accounts' age."""

@@ -41,18 +41,19 @@ def in_words(kind: Kind) -> str:
     return str((names, (*(state for _, state in rests_on), *by))) if isinstance(by, tuple) else str([*names])
 
 
-def usual_kind(entries: Iterable[BoardEntry], category: Category, dataset: str, key: str) -> Kind | None:
-    """Choose what results rest on that are ranked, among all complete ones with a value; None where there is none.
+def is_fit(entry: BoardEntry, category: Category, dataset: str) -> bool:
+    """Whether it may have a rank: complete, at bits that were counted."""
+    return entry.counted and entry.figures[category, dataset].complete
 
-    ``entries`` may hold several of a codec, which counts for each kind that it has: no true run on other datasets makes
-    those of others fewer. What most senders have, of as many what the oldest account has, then that of most codecs;
-    where all were run again :func:`largest` chooses.
+
+def usual_kind(told: Iterable[tuple[Kind, BoardEntry]], category: Category, dataset: str, key: str) -> Kind | None:
+    """Choose what results rest on that are ranked, among the fit ones of those with a value; None where there is none.
+
+    ``told`` may hold several entries of a codec, which counts for each kind that it has: no true run on other datasets
+    makes those of others fewer. What most senders have, of as many what the oldest account has, then that of most
+    codecs; where all were run again :func:`largest` chooses.
     """
-    fit = [
-        (kind_of(entry, category, dataset, key), entry)
-        for entry in entries
-        if entry.counted and entry.has_value(key, category, dataset) and entry.figures[category, dataset].complete
-    ]
+    fit = [(kind, entry) for kind, entry in told if is_fit(entry, category, dataset)]
     if not fit:
         return None
     if key in APPLICATIONS:

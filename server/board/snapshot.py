@@ -17,7 +17,7 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, by_codec
 from codec_superb.server.board.frames import ResultFrame
-from codec_superb.server.board.kinds import kind_of, usual_kind
+from codec_superb.server.board.kinds import is_fit, kind_of, usual_kind
 from codec_superb.server.board.mixed import united
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import changed_since, counted_submissions, load_entries, revision_number
@@ -114,16 +114,15 @@ class Snapshot:
         value where it has none: a true run on a further dataset, which stands in front of others, would take their rank
         with it.
         """
-        found = self.having(lambda entry: (category, dataset) in entry.figures)
-        usual = usual_kind(found, category, dataset, key) if self.behind else None
-        first: dict[str, tuple[tuple[bool, bool], BoardEntry]] = {}
-        for entry in found:
-            ranked = usual is not None and entry.counted and kind_of(entry, category, dataset, key) == usual
-            valued = bool(self.behind) and entry.has_value(key, category, dataset)
-            place = ranked and valued and entry.figures[category, dataset].complete, valued
-            if entry.codec not in first or place > first[entry.codec][0]:
-                first[entry.codec] = place, entry
-        return by_codec([entry for _, entry in first.values()])
+        standing = self.each(lambda entry: (category, dataset) in entry.figures)
+        if not self.behind:
+            return standing
+        valued = self.having(lambda entry: entry.has_value(key, category, dataset))
+        told = [(kind_of(entry, category, dataset, key), entry) for entry in valued]
+        usual = usual_kind(told, category, dataset, key)
+        whole = [entry for kind, entry in told if kind == usual and is_fit(entry, category, dataset)]
+        first = {entry.codec: entry for entry in (*reversed(valued), *reversed(whole))}
+        return [first.get(entry.codec, entry) for entry in standing]
 
     def frame(self, category: Category, dataset: str, source: SourceFilter, metric: str = SCORE_KEY) -> ResultFrame:
         """Return the arrays of a category, dataset ('' for all) and source, of the entries that ``metric`` is of."""

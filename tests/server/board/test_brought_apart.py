@@ -11,13 +11,12 @@ from fastapi import FastAPI
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support.server.board import CLIPS, Probed, make_submission, make_verified
+from support.server.board import CLIPS, Probed, board_as_it_comes, make_submission, make_verified
 from support.server.mseb import CASCADE
 from support.server.understanding import TASK
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.conditions.record import parse_condition
-from codec_superb.server.app import create_app
 from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
@@ -37,7 +36,7 @@ PAGES = ("/mseb", "/understanding", "/tokens", "/xares")
 @pytest.fixture
 def app(settings: Settings) -> FastAPI:
     """Make a board as it comes."""
-    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+    return board_as_it_comes(settings)
 
 
 def fiction(session: Session, **told: object) -> None:

@@ -14,12 +14,11 @@ from fastapi import FastAPI
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support.server.board import Probed, make_submission, make_verified
+from support.server.board import Probed, board_as_it_comes, make_submission, make_verified
 from support.server.mseb import CASCADE
 from support.server.understanding import TASK
 
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.server.app import create_app
 from codec_superb.server.board.current import Board
 from codec_superb.server.board.kinds import kind_of
 from codec_superb.server.board.snapshot import load_snapshot
@@ -44,7 +43,7 @@ CARD = {"codebooks": 1, "frame_rate": 100, "codebook_size": 1024}
 @pytest.fixture
 def app(settings: Settings) -> FastAPI:
     """Make a board as it comes."""
-    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+    return board_as_it_comes(settings)
 
 
 def changed(session: Session, identity: str, *, state: str = "", versions: Sequence[str] = ()) -> None:

@@ -9,12 +9,11 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support.server.board import Probed, make_submission
+from support.server.board import Probed, board_as_it_comes, make_submission
 from support.server.mseb import CASCADE
 from support.server.understanding import TASK
 
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.server.app import create_app
 from codec_superb.server.board.current import Board
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
@@ -40,7 +39,7 @@ APPLICATIONS = list(FIGURES.values())
 @pytest.fixture
 def app(settings: Settings) -> FastAPI:
     """Make a board as it comes: it prefers what was run again."""
-    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+    return board_as_it_comes(settings)
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from support.server.board import make_submission, make_verified
+from support.server.board import board_as_it_comes, make_submission, make_verified
 
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.settings import Settings
@@ -22,7 +21,7 @@ NAMES = ("mp3_64k", "opus_12k", "opus_6k")
 @pytest.fixture
 def app(settings: Settings) -> FastAPI:
     """Make a board as it comes."""
-    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
+    return board_as_it_comes(settings)
 
 
 @pytest.fixture

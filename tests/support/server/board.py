@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from fastapi import FastAPI
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from support.codecs.cards import make_card
@@ -28,9 +29,11 @@ from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
+from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
 from codec_superb.server.database.session import record_change
 from codec_superb.server.moderation.service import decide
+from codec_superb.server.settings import Settings
 
 CLIPS = 20
 """Clips of a dataset in one category."""
@@ -90,6 +93,11 @@ class Probed:
             n=self.clips - self.left_out - self.failed, failed=self.failed, pairs=0, reference=reference,
             resynthesis=value, loss=loss, totals=words if self.probe == "asr" else {},
         )  # fmt: skip
+
+
+def board_as_it_comes(settings: Settings) -> FastAPI:
+    """Make a board that prefers what was run again, unlike that of most tests."""
+    return create_app(settings.model_copy(update={"default_source": Settings.model_fields["default_source"].default}))
 
 
 def make_submission(
