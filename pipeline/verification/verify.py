@@ -21,7 +21,7 @@ from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
-from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_samples
+from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_references, compare_samples
 from codec_superb.pipeline.verification.compare import (
     OTHER_SOUND,
     SAME_SOUND,
@@ -286,6 +286,7 @@ def _dataset(
         *_drifts(compared, _of(opened.rows, name), pairs.changes), *pairs.differences,
         *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run,
                          rounds=not is_deterministic(made.card)),
+        *compare_references(samples, opened.members, run),
     )  # fmt: skip
     return DatasetVerdict(
         name=name, manifest_hash=dataset.manifest_hash, drawn=len(compared), differences=differences[:DIFFERENCES],

@@ -65,22 +65,26 @@ def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[
     return sorted((_with_original(entry, votes) for entry in shared), key=lambda entry: entry.key)
 
 
-def _originals(session: Session, submissions: Sequence[Submission], datasets: Collection[str]) -> Mapping[str, int]:
-    """Count who sends each reference, by its SHA-256: each account once, and each verified submission.
+def _originals(
+    session: Session, submissions: Sequence[Submission], datasets: Collection[str]
+) -> Mapping[str, tuple[int, int]]:
+    """Count who sends each reference, by its SHA-256: verified submissions, then accounts, each once.
 
-    Asked are these submissions and the first of the board. Files of one coder are equal; a reference is checked by its
-    levels alone, and another sound of the same levels would be that of all codecs.
+    Asked are these submissions and the first of the board. Files of one coder are equal. The reference of a verified
+    one is the dataset's; of others it is checked by its levels alone, and another sound of the same levels would be
+    that of all codecs.
     """
     asked = first_samples(session, MOST_ASKED, [submission.id for submission in submissions], datasets)
     senders: dict[str, set[str]] = {}
     for sender, samples in asked:
         for sample in samples:
             senders.setdefault(sample["reference_sha256"], set()).add(sender)
-    return {digest: len(its) for digest, its in senders.items()}
+    verified = {digest: sum(sender.startswith("verified:") for sender in its) for digest, its in senders.items()}
+    return {digest: (verified[digest], len(its)) for digest, its in senders.items()}
 
 
-def _with_original(entry: SharedSample, votes: Mapping[str, int]) -> SharedSample:
-    counts = [votes.get(sample.reference_sha256, 0) for sample in entry.samples]
+def _with_original(entry: SharedSample, votes: Mapping[str, tuple[int, int]]) -> SharedSample:
+    counts = [votes.get(sample.reference_sha256, (0, 0)) for sample in entry.samples]
     return replace(entry, original=counts.index(max(counts)))
 
 

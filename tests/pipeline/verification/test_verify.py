@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.pipeline.stats import row
 from support.pipeline.submissions import reseal
@@ -27,6 +29,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.samples import OPUS_RATE, decoded, ogg_opus
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, PairRow, counts_row
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, _spec_of, is_plain_backend
@@ -297,10 +300,7 @@ def test_listening_samples_of_another_codec_differ(
     sample = document["samples"][0]
     members[sample["resynthesis"]] = members[sample["reference"]]
     sample["resynthesis_sha256"] = sample["reference_sha256"]
-    members["submission.json"] = json.dumps(document).encode()
-    reseal(members)
-    with file.open("wb") as out:
-        write_archive(out, members)
+    _closed(file, members, document)
     with pytest.raises(AttestationError, match="listening samples of which the attestation is, got others"):
         check_of_file(honest, file)
     statement = outcome(file, again, pool, clips=1)
@@ -308,6 +308,30 @@ def test_listening_samples_of_another_codec_differ(
     assert statement.verdict == "differs"
     assert sample["clip"] in line
     assert "listening sample" in line
+
+
+def test_a_worse_reference_differs(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """Beside noise 20 dB below the original, which moves no level by 1.5 dB, every codec is heard to advantage."""
+    file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=2, any_licence=True)
+    members = read_archive(file)
+    document = json.loads(members["submission.json"])
+    sample = document["samples"][1]
+    sound = decoded(members[sample["reference"]])
+    noise = np.random.default_rng(1).standard_normal(sound.size) * 0.1 * np.sqrt(np.mean(sound**2))
+    members[sample["reference"]] = ogg_opus((sound + noise).astype(np.float32), OPUS_RATE)
+    sample["reference_sha256"] = hashlib.sha256(members[sample["reference"]]).hexdigest()
+    _closed(file, members, document)
+    statement = outcome(file, again, pool, clips=1)
+    (line,) = statement.differing()
+    assert statement.verdict == "differs"
+    assert f"reference beside {sample['clip']}, errors of its coder" in line
+
+
+def _closed(file: Path, members: dict[str, bytes], document: dict[str, Any]) -> None:
+    members["submission.json"] = json.dumps(document).encode()
+    reseal(members)
+    with file.open("wb") as out:
+        write_archive(out, members)
 
 
 class TestPairs:
