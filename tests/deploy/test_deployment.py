@@ -14,7 +14,8 @@ import yaml
 
 from codec_superb.server.http.request_limits import ADDRESS
 from codec_superb.server.http.requests import HEALTH_PATHS
-from codec_superb.server.http.slow_clients import HEADER_BYTES
+from codec_superb.server.http.slow_clients import HEAD_SECONDS, HEADER_BYTES
+from codec_superb.server.ingest.receive import LONGEST
 from codec_superb.server.serving import AFTER_SHUTDOWN
 from codec_superb.server.settings import MEGABYTE, Settings
 
@@ -172,6 +173,13 @@ class TestProxy:
         (limit,) = re.findall(r"max_header_size (\d+)kb", CADDYFILE)
         added = 4096  # by Go's server
         assert ADDRESS + HEADER_BYTES <= int(limit) * 1000 + added <= ADDRESS + HEADER_BYTES + added
+
+    def test_gives_up_what_comes_slowly(self) -> None:
+        """Heads no later than the service itself, bodies no sooner."""
+        (head,) = re.findall(r"read_header (\d+)s", CADDYFILE)
+        (body,) = re.findall(r"read_body (\d+)m", CADDYFILE)
+        assert int(head) <= HEAD_SECONDS
+        assert int(body) * 60 >= LONGEST
 
     def test_leaves_compression_to_the_service(self) -> None:
         """No second compression, which would spoil the entity tags."""

@@ -20,19 +20,22 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
 BACKENDS = ("sqlite", "postgresql")
-DRAWN = {"sqlite": 330, "postgresql": 130}
+DRAWN = {"sqlite": 320, "postgresql": 120}
 """Tests of the service in short; one takes twice as long on PostgreSQL."""
+ATTACKS = ("ingest/test_claims.py", "names/test_attacks.py", "names/test_credits.py")
+"""What one token could do once, and must not: all of it in short too, on either kind of database."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before cases are chosen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In short a test runs on one kind of database, ``DRAWN`` of them; what touches the database itself on both."""
+    """In short a test runs on one kind of database, ``DRAWN`` of them and attacks; what touches it itself on both."""
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         for name, value in parameters.items():
             if isinstance(value, str) and value in BACKENDS and "tests/server/database/" not in item.nodeid:
                 item.add_marker(pytest.mark.sample(1, over=name))
-                item.add_marker(pytest.mark.sample(DRAWN[value], among=f"the service on {value}"))
+                if not item.path.as_posix().endswith(ATTACKS):
+                    item.add_marker(pytest.mark.sample(DRAWN[value], among=f"the service on {value}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

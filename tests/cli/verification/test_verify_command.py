@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.pipeline.verified import CODEC, forged, packed, raised, speech_run
 
@@ -51,6 +53,9 @@ def test_an_honest_file_agrees_and_its_attestation_is_believed(
     statement = json.loads(verified(capsys, 0, *check, "--json")[0])
     assert statement == json.loads(signed.read_bytes())["statement"]
     assert (statement["verdict"], len(statement["clips"])) == ("agrees", CLIPS)
+    machine = statement["machine"]
+    assert (machine["device"], machine["python"]) == ("cpu", f"CPython {platform.python_version()}")
+    assert machine["packages"]["numpy"] == np.__version__
     other = forged(run, tmp_path / "f.zip", [next(row.clip for row in run.rows())], raised("mel", -0.01))
     assert "f.zip" in verified(capsys, 2, str(other), *check)[1]
     verified(capsys, 2, "--attestation", str(signed), "--key", stranger)
@@ -62,6 +67,21 @@ def test_an_honest_file_agrees_and_its_attestation_is_believed(
     assert missing.endswith("missing.json cannot be read: No such file or directory\n")
     signed.write_text(signed.read_text().replace('"pesq"', '"stoi"', 1))
     assert "changed after" in verified(capsys, 2, *check)[1]
+
+
+def test_as_many_clips_as_asked_for(
+    run: RunFolder, here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which ones a nonce and the file decide, so that whoever has both draws the same; another nonce draws others."""
+    file = str(packed(run, tmp_path / "h.zip"))
+    drawn = []
+    for nonce in ("0" * 64, "0" * 64, *(f"{number:064x}" for number in range(1, 8))):
+        out = verified(capsys, 0, file, *here, "--clips", "1", "--nonce", nonce, "--json")[0]
+        (entry,) = json.loads(out)["clips"]
+        drawn.append(entry["clip"])
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) > 1
+    assert set(drawn) <= {row.clip for row in run.rows()}
 
 
 def test_a_forged_file_differs(

@@ -63,7 +63,7 @@ def test_places_are_drawn(client: TestClient, database: Database) -> None:
 @pytest.mark.sample(4, among="taking part in a listening test")
 def test_answers_are_kept_one_by_one_and_once(client: TestClient, database: Database, test_id: str) -> None:
     """Sent twice an answer stays the first; the place is kept over a lost browser, by the link alone."""
-    asked = begin(client, test_id, age="20 to 29")
+    asked = begin(client, test_id, age="20 to 29", hearing="no difficulty", name="Ann")  # the age alone is asked for
     assert asked["trial"] == "1"
     answer = whole(asked)
     for value in (answer, whole(asked, "99"), answer):

@@ -99,7 +99,7 @@ class TestQueue:
     @ON_SQLITE
     def test_it_is_for_moderators(self, client: TestClient) -> None:
         """Others are led to the login, and see nothing."""
-        for path in ("", "/audit", "/abc", "/abc/samples/0/reference.ogg"):
+        for path in ("", "/audit", "/abc", "/abc/samples/0/reference.ogg", "/abc/samples/0/spectrogram/reference.png"):
             answer = client.get(f"/moderation{path}", headers=PAGE, follow_redirects=False)
             assert answer.status_code == 303, path
             assert answer.headers["location"].startswith("/login?next=/moderation")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fastapi import FastAPI
 from sqlalchemy import update
 from starlette.testclient import TestClient
@@ -11,7 +13,7 @@ from support.server.board import make_submission
 from support.server.private import CANARY, Board, add_gaps, add_private_set
 
 from codec_superb.pipeline.tables.rows import MetricValue
-from codec_superb.server.database.models import PrivateResult, Submission
+from codec_superb.server.database.models import PrivateDataset, PrivateResult, Submission
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.private_sets.repository import all_rows, rows_of
 from codec_superb.server.private_sets.results import reduced
@@ -40,6 +42,24 @@ def test_a_fitted_codec_stands_out_beside_other_families(client: TestClient, app
     assert {gap["codec"] for gap in answer["gaps"] if gap["stands_out"]} == set(fitted)
     assert (answer["sets"][0]["salt"], answer["sets"][0]["manifest_hash"]) == (None, None)
     assert client.get("/api/v1/codecs/nobody/private").status_code == 404
+
+
+def test_when_a_set_is_replaced(client: TestClient, app: FastAPI, database: Database) -> None:
+    """Page and API tell the day; of a set that is retired, that day instead."""
+    with database.transaction(write=True) as session:
+        made = add_private_set(session)
+        add_gaps(session, made, USUAL)
+        made.rotates = datetime(2999, 1, 31, tzinfo=UTC)
+    app.state.board.refresh()
+    assert ", replaced 2999-01-31" in client.get("/private").text
+    assert client.get("/api/v1/private-sets").json()["sets"][0]["rotates"] == "2999-01-31"
+    with database.transaction(write=True) as session:
+        session.execute(update(PrivateDataset).values(retired=datetime(2998, 12, 30, tzinfo=UTC)))
+        bump_revision(session)
+    app.state.board.refresh()
+    page = client.get("/private").text
+    assert ", retired 2998-12-30" in page
+    assert "2999-01-31" not in page
 
 
 def test_the_largest_gap_is_first(database: Database) -> None:

@@ -213,6 +213,23 @@ def test_a_disk_that_cannot_be_written(two: Site) -> None:
     assert list(two.settings.incoming.iterdir()) == []
 
 
+def test_a_log_in_where_nothing_can_be_stored(two: Site) -> None:
+    """A full disk of the database is no fault of the program, nor of who logs in."""
+    secret = token_of(two.database, "moderator", ("moderate",))
+    full = "BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END"
+    with two.database.engine.begin() as connection:
+        connection.execute(text(f"CREATE FUNCTION full_log() RETURNS trigger LANGUAGE plpgsql AS $${full}$$"))
+        connection.execute(text("CREATE TRIGGER full_log BEFORE INSERT ON audit EXECUTE FUNCTION full_log()"))
+    two.first.cookies.clear()
+    form = {"csrf": csrf_of(two.first.get("/login").text), "token": secret}
+    refused = two.first.post("/login", data=form, follow_redirects=False)
+    with two.database.engine.begin() as connection:
+        connection.execute(text("DROP FUNCTION full_log CASCADE"))
+    assert (refused.status_code, "disk is full" in refused.text) == (503, True)
+    assert two.first.post("/login", data=form, follow_redirects=False).status_code == 303
+    two.first.cookies.clear()
+
+
 def test_a_database_that_stores_nothing(two: Site, postgres: PostgresServer) -> None:
     """Full, it is told at once and of what; read-only, the service is not ready; away, an upload waits it out."""
     name = make_url(two.settings.database_url).database
