@@ -35,7 +35,7 @@ class BackendEntry:
     """Publication to cite, as on the card of a codec; '' where the model decides, or none is known."""
     variants: tuple[str, ...] = ()
     """Names behind the colon that are neither a path nor a repository; the first is that of the usual model where
-    results name it."""
+    results name it, '' where they name none."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -307,7 +307,7 @@ _ROWS = (
     BackendEntry(
         "cascade", ("chat",), f"{_ROOT}.understanding.cascade:Cascade", "probes",
         "a recogniser, then the option closest in meaning; offline; reads no question; cascade:yamnet tags sounds",
-        packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en",
+        packages=("faster_whisper", "tokenizers"), model="whisper-tiny.en", variants=("", "yamnet"),
     ),
     BackendEntry(
         "encoder-file", ("frames",), f"{_ROOT}.xares.encoder_file:EncoderFile", "applications",

@@ -104,14 +104,13 @@ def _pair(setting: tuple[str, str]) -> str:
 def warning(row: ApplicationRow, beside: Iterable[ApplicationRow] = ()) -> str:
     """Say what a reader of a figure must know, '' for nothing.
 
-    That is of how many of the clips that others ``beside`` it have, on how many it failed, that its submission's badge
-    does not cover it, and that it says something else of the originals than others.
+    That is of how many of the clips that others ``beside`` it have, on how many it failed, whose word it is where its
+    submission's badge does not cover it, and that it says something else of the originals than others.
     """
     own, most = _asked(row), max(map(_asked, beside), default=0)
     fewer = f"{own} of {count(most, 'clip')}" if own < most else ""
     failed = f"{row.numbers.failed} failed" if row.numbers.failed else ""
-    again = "not run again" if row.run_again is False else ""
-    return ", ".join(filter(None, (fewer, failed, again, UNLIKE if row.apart else "")))
+    return ", ".join(filter(None, (fewer, failed, row.own_word, UNLIKE if row.apart else "")))
 
 
 def _asked(row: ApplicationRow) -> int:

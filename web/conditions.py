@@ -235,8 +235,8 @@ def _line(
     for its in quantities:
         value = value_of(row, its)
         small = "" if value is None else interval(value.low, value.high, its.decimals)
-        if value is not None and its.key == WORD_ERRORS and row.word_errors and row.word_errors.run_again is False:
-            small = f"{small} not run again".strip()
+        if value is not None and its.key == WORD_ERRORS and row.word_errors:
+            small = f"{small} {row.word_errors.own_word}".strip()
         if why := _apart(row, its, taken):
             small = "; ".join(filter(None, (small, f"not drawn: {why}")))
         cells.append(ConditionCell(its.write(None if value is None else value.mean), small))

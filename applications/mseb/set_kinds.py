@@ -62,7 +62,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_fad", f"{label}: Fréchet distance", "", False, 0.0, inf, 3,
             "Fréchet distance of normal densities fitted to the frames of originals and resyntheses.",
-            f"{_SETS}:fad", per="frames", bounds=_SQUARED, usual=fad, alike=True,
+            f"{_SETS}:fad", per="frames", bounds=_SQUARED, usual=fad, scaled=True, alike=True,
         ),
         ProbeMetric(
             f"{key}_kad", f"{label}: kernel distance", "", False, -inf, inf, 3,
@@ -78,7 +78,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
             f"{key}_mse", f"{label}: mean squared difference", "", False, 0.0, inf, 4,
             "Mean squared difference of all frames of a clip from those of its original, mean over clips.",
             f"{_HERE.rpartition('.')[0]}.metric_functions:mean", "squared_difference",
-            bounds=_SQUARED, usual=mse, alike=True,
+            bounds=_SQUARED, usual=mse, scaled=True, alike=True,
         ),
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codec_superb.applications.backends import BACKENDS
+from codec_superb.applications.backends import BACKENDS, CODEC
 from codec_superb.applications.catalogue import PROTOCOLS
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.table import PROBES
@@ -254,7 +254,12 @@ def is_plain_backend(spec: str) -> bool:
     usual |= {backend for chosen in PROTOCOLS.values() for backend in chosen.values()}
     known = {part for backend in usual for part in backend.split("+")} | (BACKENDS.keys() - _SOMEBODYS)
     known |= {f"{row.name}:{variant}" for row in BACKENDS.values() for variant in row.variants}
-    return all(part in known for part in spec.split("+"))
+    return all(part in known or _is_of_codec(part) for part in spec.split("+"))
+
+
+def _is_of_codec(part: str) -> bool:
+    backend, _, codec = part.partition(":")
+    return backend in BACKENDS and BACKENDS[backend].model == CODEC and codec in registry.names()
 
 
 def _spec_of(backend: str) -> str:

@@ -247,6 +247,8 @@ def _other_definition(ranked: Ranked, position: int) -> str:
     if ranked.basis != "intervals" or own == ranked.combination:
         return ""
     if combinations.states[own] == combinations.states[ranked.combination]:
+        if np.isnan(ranked.frame.numbers(ranked.key)[position]):  # without a metric of a score, for example
+            return ""
         return f"{quantity_of(ranked.key).label} by another version of its definition"
     return _elsewhere(ranked.frame.figures[position].datasets, ranked.datasets)
 

@@ -17,7 +17,7 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.results import NEAR_SHARE, is_near
-from codec_superb.applications.table import PROBE_METRICS
+from codec_superb.applications.table import PROBE_METRICS, PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import COUNTED, Result, Submission
 from codec_superb.server.database.run_again import not_run_again
@@ -60,9 +60,13 @@ def measurement_doubts(session: Session, submission: Submission) -> Iterator[Dou
     if submission.custom or not own:
         return
     sent, card = sent_of(submission.results), Card.model_validate(submission.card)
+    backends = {
+        (dataset["name"], info["probe"]): info["backend"]
+        for dataset in submission.document["datasets"] for info in dataset.get("probes", ())
+    }  # fmt: skip
     for key, figure in sorted(own.items()):
         yield from (Doubt(key[0], text) for text in token_doubts(figure, sent.get(key[0], Sent()), card))
-        yield from (Doubt(key[0], text) for text in _beyond(figure))
+        yield from (Doubt(key[0], text) for text in _beyond(figure, backends[key[0], figure["probe"]]))
     if card.codebooks is None and (asked := sorted({key[:2] for key in own if is_of_tokens(key[1])})):
         yield Doubt(asked[0][0], f"{asked[0][1]}: the card of {submission.codec.name} has no codebooks")
     others = _others(session, submission, own)
@@ -203,9 +207,11 @@ def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
     }
 
 
-def _beyond(figure: Figure) -> Iterator[str]:
-    """Doubt what no codec has, which would leave a chart no room for the others."""
-    usual = PROBE_METRICS[figure["figure"]].usual if figure["figure"] in PROBE_METRICS else inf
+def _beyond(figure: Figure, backend: str) -> Iterator[str]:
+    """Doubt what no codec has, which would leave a chart no room for the others; of another model nobody knows it."""
+    metric, probe = PROBE_METRICS.get(figure["figure"]), PROBES.get(figure["probe"])
+    own = metric is not None and not (metric.scaled and probe is not None and backend != probe.backend)
+    usual = metric.usual if metric is not None and own else inf
     for side in ("resynthesis", "reference"):
         value = figure[side]["value"]
         if value is not None and value > usual:

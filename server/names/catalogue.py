@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -12,6 +13,12 @@ from codec_superb.server.names.skeleton import skeleton
 
 OF_THE_RUN = frozenset({"version", "weights", "settings"})
 """Fields of a card that each run fills in: the installed library, the weights that were opened, the precision."""
+_NUMBER = re.compile(
+    r"(?<![\w.])(?:\d{1,9}(?:\.\d{1,9}){0,3}(?:\.?(?:a|b|rc|post|dev)\d{1,9})?(?:\+[a-z0-9.]{1,12})?"
+    r"|[0-9a-f]{7,40}|\(not installed\))(?![\w.+-])",
+    re.ASCII,
+)
+"""A version as packages have them, a commit, or what stands there without the package."""
 
 
 @cache
@@ -39,7 +46,8 @@ def _by_skeleton() -> Mapping[str, str]:
 def differences(card: Card) -> Iterator[tuple[str, Any, Any]]:
     """Yield the fields in which ``card`` is not the catalogue's of the same name, with the value there and here.
 
-    Settings may be added to, such as a precision; a delay that the catalogue leaves open is each run's own.
+    Settings may be added to, such as a precision; a delay that the catalogue leaves open is each run's own. The version
+    has the catalogue's words with numbers of its own: nobody compares it when a file is run again.
     """
     listed = cards()[card.name]
     open_fields = OF_THE_RUN | ({"delay_samples", "delay_source"} if listed.delay_samples is None else frozenset())
@@ -47,5 +55,7 @@ def differences(card: Card) -> Iterator[tuple[str, Any, Any]]:
         expected, got = getattr(listed, name), getattr(card, name)
         if expected != got:
             yield name, expected, got
+    if _NUMBER.sub("", listed.version) != _NUMBER.sub("", card.version):
+        yield "version", listed.version, card.version or "nothing"
     if not listed.settings.items() <= card.settings.items():
         yield "settings", listed.settings, card.settings

@@ -271,7 +271,6 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
         yield "weights", f"made with weights of {source}, those of the catalogue are of {listed.source}"
     # the codec's page shows them as facts of a codec that nobody owns, beside the results of whoever sent it
     parts = {
-        "version": {submission.card["version"]},
         "setting": told_settings(submission.card["settings"]),
         "source of weights": told_settings({k: v for k, v in (weights or {}).items() if v != getattr(listed, k, None)}),
     }

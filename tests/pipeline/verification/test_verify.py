@@ -267,7 +267,7 @@ def test_a_file_names_no_code_to_run() -> None:
     for named in (  # as results name usual models
         "pocketsphinx:en-us", "visqol:exponential", "visqol:lattice", "ast:ast-finetuned-audioset-10-10-0.4593",
         "utmos:utmos22_strong", "speechbrain:ecapa-voxceleb", "wavlm-sv:wavlm-base-plus-sv",
-        "faster-whisper-frames:tiny.en",
+        "faster-whisper-frames:tiny.en", "cascade", "cascade:yamnet", "codec-frames:mimi_8cb",
     ):  # fmt: skip
         assert is_plain_backend(named), named
     assert is_plain_backend(open_backend("pocketsphinx").prepare().name)
@@ -278,10 +278,12 @@ def test_a_file_names_no_code_to_run() -> None:
     # a variant of UTMOS is a path: the usual model runs by the name of the backend alone
     assert _spec_of("utmos:utmos22_strong+minilm") == "utmos+minilm"
     assert _spec_of("visqol:lattice") == "visqol:lattice"
+    assert [_spec_of(of) for of in ("cascade", "cascade:yamnet")] == ["cascade", "cascade:yamnet"]
     for strange in (
         "mine.py:ROW", "./mine.py:ROW", "transformers-asr:/tmp/model", "transformers-asr:owner/repository", "",
         "nobody",
         "pocketsphinx:local:mine", "utmos:./utmos22_strong", "visqol:../x",
+        "cascade:mine", "codec-frames:my.py:Mine", "codec-frames:", "mimi_8cb:mimi_8cb",
         "faster-whisper:../x", "faster-whisper:tiny.en+mine.py:ROW", "command", "command:rm", "endpoint:host",
     ):  # fmt: skip
         assert not is_plain_backend(strange), strange

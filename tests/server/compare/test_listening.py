@@ -87,7 +87,8 @@ def test_what_was_run_again_says_what_the_original_is(database: Database, settin
     sent = {}
     with database.transaction(write=True) as session:
         for name, hertz, status in (
-            ("opus_12k", 700.0, "self-reported"), ("mp3_32k", 700.0, "self-reported"), ("codec2_3200", 200.0, "verified"),
+            ("opus_12k", 700.0, "self-reported"), ("mp3_32k", 700.0, "self-reported"),
+            ("codec2_3200", 200.0, "verified"),
         ):  # fmt: skip
             sounds = {clip: tone(PITCH[name]) for clip in CLIPS}
             original = tone(hertz)

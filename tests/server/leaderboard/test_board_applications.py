@@ -267,7 +267,7 @@ def test_what_nobody_ran_again_is_not_verified(client: TestClient, app: FastAPI,
     told = {key: found["run_again"] for key, found in everybody["opus_6k"]["applications"].items()}
     assert told == {"asr_wer_pct": True, "asv_eer_pct": False}
     page = client.get("/?source=runs&metric=asv_eer_pct", headers=HTML).text
-    assert page.count("resemblyzer; not run again") == 3
+    assert page.count("resemblyzer; self-reported by ann, not run again") == 3
     text = client.get("/api/v1/leaderboard.csv?source=runs").text
     found = {row["codec"]: row for row in csv.DictReader(io.StringIO(text.split("\n", 1)[1]))}
     told = {codec: (row["asr_wer_pct_run_again"], row["asv_eer_pct_run_again"]) for codec, row in found.items()}

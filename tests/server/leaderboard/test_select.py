@@ -117,6 +117,15 @@ class TestRanks:
             "mel": "",
         }
 
+    def test_a_result_without_a_metric_of_the_score_has_no_value(self, snapshot: Snapshot) -> None:
+        """Nothing was measured by another definition: PESQ alone was."""
+        entry = next(entry for entry in snapshot.runs if entry.codec == "opus_6k")
+        figures = {key: value._replace(score=(None, None, None)) for key, value in entry.figures.items()}
+        other = replace(entry, codec="zz_pesq", figures=figures, definitions={"pesq": entry.definitions["pesq"]})
+        changed = Snapshot(snapshot.revision, (*snapshot.runs, other))
+        row = next(row for row in view(changed).rows if row.result.codec == "zz_pesq")
+        assert row.unranked == "no value of Overall score"
+
 
 class TestFilters:
     """Each filter alone."""

@@ -11,6 +11,7 @@ from support.server.people import ON_SQLITE
 from support.server.verified import attest
 from support.server.warned import SPEECH, publish, warned
 
+from codec_superb.applications.table import probe_of_metric
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
@@ -180,10 +181,22 @@ class TestApplications:
     )
     def test_the_original_itself(self, database: Database, figure: str, value: float, best: float, held: bool) -> None:
         """A likeness to the original at its best is for lossless codecs alone; answers may all be right."""
+        backend = probe_of_metric(figure).backend
+        probed = Probed(figure, value, best, backend=backend)
         for condition in (None, parse_condition("noise:white:0", "input")):
-            found = warned(database, owner="mallory", applications=[Probed(figure, value, best)], condition=condition)
+            found = warned(database, owner="mallory", applications=[probed], condition=condition)
             own = [w["holds"] for w in found if w["kind"] == "application"]
             assert own == ([True] if held else [])
+
+    def test_distances_between_vectors_of_another_model(self, database: Database) -> None:
+        """Their unit is the model's: of log-mel frames GSM has a Fréchet distance of 1,300. Errors have none."""
+        for figure, value, held in (
+            ("mseb_reconstruction_yamnet_fad", 2119.0, False), ("mseb_reconstruction_yamnet_mse", 29.0, False),
+            ("asr_wer_pct", 501.0, True),
+        ):  # fmt: skip
+            probed = Probed(figure, value, 4.0 if held else 0.0, backend="log-mel-frames")
+            found = warned(database, owner="ann", applications=[probed])
+            assert [w["holds"] for w in found if w["kind"] == "application"] == ([True] if held else [])
 
     def test_one_account_decides_no_ceiling(self, database: Database) -> None:
         """One forged ceiling holds nobody, nor does it once accepted; two accounts that agree hold the next."""

@@ -151,3 +151,22 @@ def test_a_lead_is_in_the_words_of_the_board() -> None:
     assert listed.standard in summary(listed)
     own = listed.model_copy(update={"name": "mine", "standard": "Recommended by this board"})
     assert "Recommended" not in summary(own)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "kinds"),
+    [
+        ({"processor": "the maintainers' machine, officially verified"}, ["name"]),
+        ({"backends": {"pesq": "verified"}}, ["name"]), ({"packages": {"numpy": "2.1 ✓"}}, ["name"]),
+        ({"packages": {"verified by those of Codec-SUPERB": "2026", "command": "verified"}}, ["name", "name"]),
+        ({"tool_version": "0.1.0 (officially verified)"}, ["name"]), ({"commit": "the official board"}, ["name"]),
+        ({"processor": "Intel(R) Xeon(R) Processor @ 2.90GHz", "command": "codec-superb resynth --codec opus_16k",
+          "packages": {"codec-superb": "0.1.0", "ffmpeg libavcodec": "61.19.100"}, "tool_version": "0.1.0",
+          "commit": "3570bc62", "backends": {"pesq": "fast"}, "dirty": False, "batch_seconds": 10.0}, []),
+    ],
+)  # fmt: skip
+def test_words_of_the_board_in_a_stamp(stamp: dict[str, Any], kinds: list[str]) -> None:
+    """The codec's page shows machine, packages and backends as facts; a command line is seen to be one."""
+    usual = {"processor": "", "platform": "Linux", "device": "cpu", "python": "CPython 3.11.7", "packages": {}}
+    made = Submission(document={"datasets": [{"provenance": [usual | stamp]}]})
+    assert [kind for kind, _ in stamp_doubts(made)] == kinds

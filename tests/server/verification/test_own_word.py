@@ -134,6 +134,7 @@ def test_word_errors_under_a_condition(board: TestClient) -> None:
     """The score beside them was run again."""
     page = board.get("/conditions", headers=HTML).text
     assert page.count("not run again") == 3  # both values, and the note above
+    assert page.count(OWN) == 2
     assert "word errors not run again where the numbers say so" in page
 
 

@@ -155,7 +155,7 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
         found = row.applications.get(quantity.key)
         if found is None:
             return RankingCell(MISSING, title="not computed")
-        told = ["not run again"] if found.run_again is False else []
+        told = [found.own_word] if found.own_word else []
         at = at_rates_of(found, row.result).kbps
         told += [] if isnan(at) or isclose(at, row.result.kbps, rel_tol=_SAME_RATE) else [f"at {kbps(at)} kbps"]
         small = "; ".join((found.model.backend, *told))
