@@ -36,6 +36,8 @@ class BackendEntry:
     variants: tuple[str, ...] = ()
     """Names behind the colon that are neither a path nor a repository; the first is that of the usual model where
     results name it, '' where they name none."""
+    named: str = ""
+    """How results name its usual model where that is not by its own name."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -318,6 +320,7 @@ _ROWS = (
         "tiny", ("chat",), f"{_ROOT}.xares.chat:XaresChat", "xares",
         "a decoder of 0.4 million weights, trained here on frames of Whisper's encoder; answers what it was trained on",
         packages=("torch", "transformers", "peft", "accelerate", "faster_whisper"), model="whisper-tiny.en",
+        named="xares:faster-whisper-frames:tiny.en+tiny-llama-bytes",
     ),
     BackendEntry(
         "xares", ("chat",), f"{_ROOT}.xares.chat:XaresChat", "xares",

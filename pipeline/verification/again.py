@@ -254,7 +254,11 @@ def is_plain_backend(spec: str) -> bool:
     usual |= {backend for chosen in PROTOCOLS.values() for backend in chosen.values()}
     known = {part for backend in usual for part in backend.split("+")} | (BACKENDS.keys() - _SOMEBODYS)
     known |= {f"{row.name}:{variant}" for row in BACKENDS.values() for variant in row.variants}
-    return all(part in known or _is_of_codec(part) for part in spec.split("+"))
+    return spec in _named() or all(part in known or _is_of_codec(part) for part in spec.split("+"))
+
+
+def _named() -> Mapping[str, str]:
+    return {row.named: row.name for row in BACKENDS.values() if row.named}
 
 
 def _is_of_codec(part: str) -> bool:
@@ -265,13 +269,13 @@ def _is_of_codec(part: str) -> bool:
 def _spec_of(backend: str) -> str:
     """Return how a plain backend is named to run it: its usual model by its name alone."""
     usual = {f"{row.name}:{row.variants[0]}": row.name for row in BACKENDS.values() if row.variants}
-    return "+".join(usual.get(part, part) for part in backend.split("+"))
+    return _named().get(backend) or "+".join(usual.get(part, part) for part in backend.split("+"))
 
 
 def _probed(run: RunFolder, key: str, backend: str, how: Rerun, pool: Executor, progress: Progress) -> str:
     """Run a probe; return why that is not possible here, '' where it is."""
     try:
         probe([run.path], applications=[key], backends=[backend], device=how.device, progress=progress, executor=pool)
-    except ApplicationError as error:  # a model or a package that is not here, or no drawn clip with its labels
+    except (ApplicationError, DatasetError) as error:  # a model, a package or what it learns from is not here
         return str(error)
     return ""

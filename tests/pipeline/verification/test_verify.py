@@ -267,6 +267,7 @@ def test_a_file_names_no_code_to_run() -> None:
         "pocketsphinx:en-us", "visqol:exponential", "visqol:lattice", "ast:ast-finetuned-audioset-10-10-0.4593",
         "utmos:utmos22_strong", "speechbrain:ecapa-voxceleb", "wavlm-sv:wavlm-base-plus-sv",
         "faster-whisper-frames:tiny.en", "cascade", "cascade:yamnet", "codec-frames:mimi_8cb",
+        "xares:faster-whisper-frames:tiny.en+tiny-llama-bytes",
     ):  # fmt: skip
         assert is_plain_backend(named), named
     assert is_plain_backend(open_backend("pocketsphinx").prepare().name)
@@ -278,6 +279,7 @@ def test_a_file_names_no_code_to_run() -> None:
     assert _spec_of("utmos:utmos22_strong+minilm") == "utmos+minilm"
     assert _spec_of("visqol:lattice") == "visqol:lattice"
     assert [_spec_of(of) for of in ("cascade", "cascade:yamnet")] == ["cascade", "cascade:yamnet"]
+    assert _spec_of("xares:faster-whisper-frames:tiny.en+tiny-llama-bytes") == "tiny"
     for strange in (
         "mine.py:ROW", "./mine.py:ROW", "transformers-asr:/tmp/model", "transformers-asr:owner/repository", "",
         "nobody",
