@@ -14,9 +14,9 @@ from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import dataset_of_run, load_mono
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.submission.facts.check_sound import SOUND_DB
+from codec_superb.pipeline.submission.facts.check_sound import LENGTH_SLACK, SOUND_DB
 from codec_superb.pipeline.submission.facts.fingerprint import distance, fingerprint, frames_of
-from codec_superb.pipeline.submission.samples import OPUS_RATE, coder_input, decoded, ogg_opus
+from codec_superb.pipeline.submission.samples import OPUS_RATE, as_sample, coder_input, decoded, ogg_opus
 from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.pipeline.tables.rows import ClipRow, CountsRow, KeptRow, PairRow
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
@@ -150,13 +150,17 @@ def compare_samples(
             continue
         audio = read_audio(run.audio_path(row.clip), row.resynthesis_sha256)
         same = submitted[sample.clip].resynthesis_sha256 == row.resynthesis_sha256
-        apart = (_by_error if same else _by_levels)(audio, decoded(members[sample.resynthesis]))
+        heard = _played(members[sample.resynthesis], audio, f"listening sample of {sample.clip}, seconds")
+        if isinstance(heard, Difference):
+            differences.append(heard)
+            continue
+        apart = (_by_error if same else _by_levels)(audio, heard)
         limit = CODER_ERRORS if same else SOUND_DB
         if apart > limit:
             name = f"listening sample of {sample.clip}, {'errors of its coder' if same else 'dB of level'}"[:200]
             differences.append(Difference(quantity=name, submitted=apart, found=float(same), allowed=limit))
         if rounds and not same:
-            distances.append(_by_error(audio, decoded(members[sample.resynthesis])))
+            distances.append(_by_error(audio, heard))
     limit = CODER_ERRORS if len(distances) >= SEVERAL else ERRORS_OF_FEW
     if distances and (middle := median(distances)) > limit:
         name = "listening samples, errors of their coder, median"
@@ -174,8 +178,11 @@ def compare_references(
     dataset = dataset_of_run(run.info().dataset)
     differences = []
     for sample in samples:
-        apart = _by_error(load_mono(dataset.clip(sample.clip)), decoded(members[sample.reference]))
-        if apart > REFERENCE_ERRORS:
+        audio = load_mono(dataset.clip(sample.clip))
+        heard = _played(members[sample.reference], audio, f"reference beside {sample.clip}, seconds")
+        if isinstance(heard, Difference):
+            differences.append(heard)
+        elif (apart := _by_error(audio, heard)) > REFERENCE_ERRORS:
             name = f"reference beside {sample.clip}, errors of its coder"[:200]
             differences.append(Difference(quantity=name, submitted=apart, found=1.0, allowed=REFERENCE_ERRORS))
     return tuple(differences)
@@ -188,6 +195,19 @@ REFERENCE_ERRORS = 1.2
 errors that differ by 2.3 % at most on 15 clips of ``mini``, where they lie 12 to 27 dB below the sound."""
 SEVERAL, ERRORS_OF_FEW = 4, 4.0
 """Samples of whose errors the median is taken; of fewer one may be that of a decision which rounding turned."""
+
+
+def _played(data: bytes, audio: tuple[Sound, int], quantity: str) -> Sound | Difference:
+    """Decode a sample; where it does not play, or is longer or shorter than what a sample holds, the difference."""
+    length = as_sample(*audio).size / audio[1]
+    try:
+        heard = decoded(data)
+    except ValueError:
+        return Difference(quantity=quantity[:200], submitted=None, found=length)
+    if abs(heard.size / OPUS_RATE - length) > LENGTH_SLACK:
+        seconds = heard.size / OPUS_RATE
+        return Difference(quantity=quantity[:200], submitted=seconds, found=length, allowed=LENGTH_SLACK)
+    return heard
 
 
 def _by_error(audio: tuple[Sound, int], heard: Sound) -> float:

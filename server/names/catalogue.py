@@ -14,7 +14,7 @@ from codec_superb.server.names.skeleton import skeleton
 OF_THE_RUN = frozenset({"version", "weights", "settings"})
 """Fields of a card that each run fills in: the installed library, the weights that were opened, the precision."""
 _NUMBER = re.compile(
-    r"(?<![\w.])(?:\d{1,9}(?:\.\d{1,9}){0,3}(?:\.?(?:a|b|rc|post|dev)\d{1,9})?(?:\+[a-z0-9.]{1,12})?"
+    r"(?<![\w.])(?:\d{1,9}(?:\.\d{1,9}){0,3}(?:\.?(?:a|b|rc|post|dev)\d{1,9})?(?:\+(?:cpu|cu\d{2,4}|rocm\d[\d.]{0,7}|g?[0-9a-f]{7,12}))?"
     r"|[0-9a-f]{7,40}|\(not installed\))(?![\w.+-])",
     re.ASCII,
 )

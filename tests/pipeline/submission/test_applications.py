@@ -119,8 +119,9 @@ def places() -> list[tuple[str | int, ...]]:
 IDLE = {"top", "rank", "oracle_rank", "oracle_precision", "oracle_f1", "given", "hits", "predicted"}
 """Numbers of tasks on which no figure rests, or not always: what came first, ranks beyond the tenth, an oracle that
 some clips lack, which wrong class was chosen, decisions by scores that are no probabilities."""
-OFTEN_IDLE = ("cluster_", "nearest_", "confidence_", "right_", "term_", "times_")
-"""Beginnings of such names: a place among clusters, confidences of which the order counts, terms found by halves."""
+OFTEN_IDLE = ("cluster_", "nearest_", "confidence_", "right_", "term_", "times_", "reference_length")
+"""Beginnings of such names: a place among clusters, confidences of which the order counts, terms found by halves,
+lengths of references that are no longer than what was said."""
 
 
 def idle(values: dict[str, float]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
+from codec_superb.pipeline.submission import samples
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.samples import OPUS_RATE, decoded, ogg_opus
@@ -34,6 +35,7 @@ from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, _spec_of, is_plain_backend
 from codec_superb.pipeline.verification.attestation import AttestationError
+from codec_superb.pipeline.verification.beyond_rows import Sound
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared
 from codec_superb.pipeline.verification.compare import Change as MeanChange
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
@@ -313,21 +315,53 @@ def test_listening_samples_of_another_codec_differ(
     assert "listening sample" in line
 
 
-def test_a_worse_reference_differs(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("side", "change", "told"),
+    [
+        ("reference", lambda sound: sound + _noise(sound), "reference beside {clip}, errors of its coder"),
+        ("reference", lambda sound: np.tile(sound, 2), "reference beside {clip}, seconds: "),
+        ("reference", lambda sound: sound[: sound.size // 2], "reference beside {clip}, seconds: 0."),
+        ("resynthesis", lambda sound: sound[: sound.size // 2], "listening sample of {clip}, seconds: 0."),
+    ],
+)
+def test_a_sample_that_was_changed_differs(
+    run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, side: str, change: Callable[[Sound], Sound], told: str
+) -> None:
     """Beside noise 20 dB below the original, which moves no level by 1.5 dB, every codec is heard to advantage."""
     file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=2, any_licence=True)
     members = read_archive(file)
     document = json.loads(members["submission.json"])
     sample = document["samples"][1]
-    sound = decoded(members[sample["reference"]])
-    noise = np.random.default_rng(1).standard_normal(sound.size) * 0.1 * np.sqrt(np.mean(sound**2))
-    members[sample["reference"]] = ogg_opus((sound + noise).astype(np.float32), OPUS_RATE)
-    sample["reference_sha256"] = hashlib.sha256(members[sample["reference"]]).hexdigest()
+    members[sample[side]] = ogg_opus(change(decoded(members[sample[side]])), OPUS_RATE)
+    sample[f"{side}_sha256"] = hashlib.sha256(members[sample[side]]).hexdigest()
     _closed(file, members, document)
     statement = outcome(file, again, pool, clips=1)
     (line,) = statement.differing()
     assert statement.verdict == "differs"
-    assert f"reference beside {sample['clip']}, errors of its coder" in line
+    assert told.format(clip=sample["clip"]) in line
+
+
+def test_a_sample_that_does_not_play_differs(
+    run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a sample may hold, for example: the answer says so in place of an error."""
+    file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=1, any_licence=True)
+    members = read_archive(file)
+    document = json.loads(members["submission.json"])
+    (sample,) = document["samples"]
+    with monkeypatch.context() as longer:
+        longer.setattr(samples, "SECONDS", 20.0)
+        members[sample["reference"]] = ogg_opus(np.zeros(12 * OPUS_RATE, np.float32), OPUS_RATE)
+    sample["reference_sha256"] = hashlib.sha256(members[sample["reference"]]).hexdigest()
+    _closed(file, members, document)
+    statement = outcome(file, again, pool, clips=1)
+    assert statement.verdict == "differs"
+    assert f"reference beside {sample['clip']}, seconds: nothing submitted, 0.5" in statement.differing()[0]
+
+
+def _noise(sound: Sound) -> Sound:
+    noise = np.random.default_rng(1).standard_normal(sound.size) * 0.1 * np.sqrt(np.mean(sound**2))
+    return noise.astype(np.float32)
 
 
 def _closed(file: Path, members: dict[str, bytes], document: dict[str, Any]) -> None:
