@@ -38,7 +38,7 @@ def _row(method: str, label: str) -> Probe:
         group=method,
         task=label.removeprefix("extra:"),
         primary=metrics[0].key,
-        limits=KINDS["choice"].limits,
+        limits="codec_superb.applications.understanding.limits:head",
         options=(("label", label), ("method", method)),
         joint=True,
     )

@@ -24,6 +24,14 @@ def choice(clip: KeptClip) -> Iterator[Fault]:
         yield Fault("resynthesis.same", "0, where the answers are not both readable and equally right", two["same"])
 
 
+def head(clip: KeptClip) -> Iterator[Fault]:
+    """Expect of a classifier what is expected of choices, and an answer to each clip, which no figure of it counts."""
+    yield from choice(clip)
+    for side in SIDES:
+        if not (got := getattr(clip, side)["parsed"]):
+            yield Fault(f"{side}.parsed", "1, since a classifier always answers", got)
+
+
 def labels(clip: KeptClip) -> Iterator[Fault]:
     """Expect no more right labels than the clip has or the answer gives, and a readable answer where it gives any."""
     own, classes = clip.shared["labels"], clip.shared["classes"]

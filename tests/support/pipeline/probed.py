@@ -102,6 +102,8 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> dict[str, 
         _agree(shared, values)
     if probe.definition is not None or "parsed" in sided["reference"]:
         _agree_of_task(len(probe.definition.task.classes) if probe.definition else 0, shared, sided)
+    if all(metric.per == "characters" for metric in probe.metrics):
+        shared |= {"words": 0.0, "characters": 20.0}
     return {"shared": shared, **sided}
 
 
