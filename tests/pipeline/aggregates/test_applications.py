@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.pipeline.probed import Probed, draw_probes
+from support.pipeline.probed import Probed, draw_probes, drawn_figures
 from support.pipeline.stats import draw_rows, failed, row
 from support.profile import amount
 
@@ -220,9 +220,8 @@ class TestEveryProbe:
         rows = [*draw_rows(1, 60, dataset="one"), failed("gone", dataset="one"), *draw_rows(2, 60, dataset="two")]
         probed = draw_probes(rows)
         found = aggregate(probed.rows, metrics=(), pairs=probed.pairs).applications
-        keys = [figure.key for probe in PROBES.values() for figure in probe.metrics if figure.per != "characters"]
         assert [(entry.dataset, entry.figure) for entry in found] == [
-            (dataset, key) for dataset in ("one", "two") for key in keys
+            (dataset, key) for dataset in ("one", "two") for key in drawn_figures()
         ]
         limits = {figure.key: figure for probe in PROBES.values() for figure in probe.metrics}
         for entry in found:

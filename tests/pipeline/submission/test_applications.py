@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pipeline.probed import info, probe_run
+from support.pipeline.probed import drawn_figures, info, probe_run
 from support.pipeline.probed_file import CARD, ROWS, packed, problems
 from support.pipeline.stats import draw_rows, failed, write_run
 from support.pipeline.submissions import change_number, edit_document, edit_pairs, edit_rows, numbers
@@ -44,11 +44,7 @@ class TestPack:
         assert [entry.probe for entry in submission.datasets[0].probes] == sorted(PROBES)
         assert opened.pairs
         figures = {entry.figure for entry in submission.aggregates.applications} - set(COMPOSITES)
-        # of what counts words or characters the clips have words
-        assert figures == {
-            metric.key for probe in PROBES.values() for metric in probe.metrics
-            if metric.per != "characters" or all(of.per == "characters" for of in probe.metrics)
-        }  # fmt: skip
+        assert figures == set(drawn_figures())
         assert opened.aggregates is not None
         assert opened.aggregates.applications == submission.aggregates.applications
 

@@ -107,6 +107,14 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> dict[str, 
     return {"shared": shared, **sided}
 
 
+def drawn_figures() -> list[str]:
+    """Return the figures that drawn probes have: their clips have words, or characters where nothing counts words."""
+    return [
+        metric.key for probe in PROBES.values() for metric in probe.metrics
+        if metric.per != "characters" or all(of.per == "characters" for of in probe.metrics)
+    ]  # fmt: skip
+
+
 def _agree(shared: dict[str, float], values: dict[str, float]) -> None:
     """Change drawn numbers of a clip, or of one side, so that they can be true together."""
     values |= {name: abs(values[name]) or 1.0 for name in ("rank", "oracle_rank") if name in values}
