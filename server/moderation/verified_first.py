@@ -42,6 +42,8 @@ class Verified(NamedTuple):
     """Keys and versions of definitions."""
     probes: Mapping[Probe, str] = {}
     """Those that were run again, and versions of their definitions."""
+    samples: Collection[tuple[str, str]] = frozenset()
+    """Datasets and clips that can be heard."""
     lacks: tuple[int, int] = (0, 0)
     """Categories without an overall score, and usual metrics of its categories that nobody computed."""
     senders: tuple[int, int] = (0, 0)
@@ -82,6 +84,7 @@ def _covers(one: Verified, other: Verified) -> bool:
         one.datasets.keys() >= other.datasets.keys()
         and one.metrics.keys() >= other.metrics.keys()
         and one.probes.keys() >= other.probes.keys()
+        and set(one.samples) >= set(other.samples)
         and (one.whole or (not other.whole and one.ok >= other.ok))
     )
 
@@ -134,6 +137,7 @@ def place_anew(session: Session, submission: Submission) -> Collection[str]:
         select(
             Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.ok,
             Submission.metrics, Submission.place, Submission.behind, Submission.document["datasets"].label("datasets"),
+            Submission.document["samples"].label("samples"),
         )
         .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
         .where(Submission.status == "verified", Submission.custom.is_(False))
@@ -177,6 +181,7 @@ def _of(
             for probe in part.get("probes", ())
             if (part["name"], probe["probe"]) not in own_word
         },
+        samples={(sample["dataset"], sample["clip"]) for sample in row.samples or ()},
         senders=max((senders.get(part["name"], (0, 0)) for part in row.datasets), default=(0, 0)),
     )
 

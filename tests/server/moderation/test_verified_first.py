@@ -354,6 +354,15 @@ class TestStands:
         assert stands([first, second, again, one(4, 1, ("mini", "more"), probes=asr)]).id == "4"
         assert stands([bare, first, second]) == first
 
+    def test_what_can_be_heard(self) -> None:
+        """Another probe takes no sound off the pages, and sounds are something besides."""
+        probe, heard = {("mini", "asr", "model", "", "{}"): "1"}, {("mini", "c1"), ("mini", "c2")}
+        first = one(1, 1, samples=heard)
+        for fewer in ((), {("mini", "c1")}, {("mini", "c3")}):
+            assert stands([first, one(2, 2, probes=probe, samples=fewer)]) == first
+        assert stands([first, one(2, 2, probes=probe, samples=heard)]).id == "2"
+        assert stands([one(1, 1), one(2, 2, samples=heard)]).id == "2"
+
     def test_what_nobody_can_rank(self) -> None:
         """Without an overall score, or a usual metric, it leaves the place, whatever it has besides."""
         odd = {"mel": "1", "pesq_c2": "1"}
