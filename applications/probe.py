@@ -82,8 +82,8 @@ class ProbeMetric:
     that was measured lies beyond. None for the two themselves."""
     usual: float = inf
     """Largest value of a dataset that codecs have; beyond, somebody looks first."""
-    scaled: bool = False
-    """Whether its unit is that of the vectors of a model, so that ``usual`` is of the probe's own one alone."""
+    others: float = 1.0
+    """How many times ``usual`` another model than the probe's own may give: a distance has the unit of its vectors."""
     alike: bool = False
     """Whether it compares a sound with its original: at its best over all clips, it is the original."""
 

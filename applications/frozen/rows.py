@@ -38,7 +38,7 @@ def _row(method: str, label: str) -> Probe:
         group=method,
         task=label.removeprefix("extra:"),
         primary=metrics[0].key,
-        limits="codec_superb.applications.understanding.limits:head",
+        limits="codec_superb.applications.understanding.limits:classifier",
         options=(("label", label), ("method", method)),
         joint=True,
     )

@@ -53,6 +53,8 @@ _USUAL = {"mseb_reconstruction_spectrogram": (1e8, 1e6)}
 """Greatest Fréchet and mean squared distances that codecs have: of powers Codec2 at 700 bit/s has 140,000."""
 _USUAL_FRAMES = (500.0, 1.0)
 """Of YAMNet's: 50 and 0.06; the distance is at most the energy of both sides, 87 each on ``mini``."""
+_OTHERS = 1e6
+"""Between these two models lies as much: 140,000 of powers; of log-mel frames GSM has 1,300 and 19."""
 
 
 def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
@@ -62,7 +64,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
         ProbeMetric(
             f"{key}_fad", f"{label}: Fréchet distance", "", False, 0.0, inf, 3,
             "Fréchet distance of normal densities fitted to the frames of originals and resyntheses.",
-            f"{_SETS}:fad", per="frames", bounds=_SQUARED, usual=fad, scaled=True, alike=True,
+            f"{_SETS}:fad", per="frames", bounds=_SQUARED, usual=fad, others=_OTHERS, alike=True,
         ),
         ProbeMetric(
             f"{key}_kad", f"{label}: kernel distance", "", False, -inf, inf, 3,
@@ -78,7 +80,7 @@ def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
             f"{key}_mse", f"{label}: mean squared difference", "", False, 0.0, inf, 4,
             "Mean squared difference of all frames of a clip from those of its original, mean over clips.",
             f"{_HERE.rpartition('.')[0]}.metric_functions:mean", "squared_difference",
-            bounds=_SQUARED, usual=mse, scaled=True, alike=True,
+            bounds=_SQUARED, usual=mse, others=_OTHERS, alike=True,
         ),
     )  # fmt: skip
 

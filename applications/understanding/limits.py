@@ -24,7 +24,7 @@ def choice(clip: KeptClip) -> Iterator[Fault]:
         yield Fault("resynthesis.same", "0, where the answers are not both readable and equally right", two["same"])
 
 
-def head(clip: KeptClip) -> Iterator[Fault]:
+def classifier(clip: KeptClip) -> Iterator[Fault]:
     """Expect of a classifier what is expected of choices, and an answer to each clip, which no figure of it counts."""
     yield from choice(clip)
     for side in SIDES:

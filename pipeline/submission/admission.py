@@ -25,10 +25,10 @@ from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
 LEAST_SECONDS = 10.0
+"""Audio from which on a measured bitrate is held against the nominal one."""
 CLIP_ENDS = 0.2
 """Seconds of bits that a clip may have beyond its length: AAC at 16 kbps codes 0.18 s, MP3 at 16 kbps 0.16 s more than
 spoken digits of 0.6 s."""
-"""Audio from which on a measured bitrate is held against the nominal one."""
 TEXT_LIMIT = 5000
 """Characters of any text of ``submission.json``."""
 NAME_LIMIT = 100

@@ -208,10 +208,11 @@ def _figures(document: Mapping[str, Any]) -> dict[Key, Figure]:
 
 
 def _beyond(figure: Figure, backend: str) -> Iterator[str]:
-    """Doubt what no codec has, which would leave a chart no room for the others; of another model nobody knows it."""
+    """Doubt what no codec has, which would leave a chart no room for the others."""
     metric, probe = PROBE_METRICS.get(figure["figure"]), PROBES.get(figure["probe"])
-    own = metric is not None and not (metric.scaled and probe is not None and backend != probe.backend)
-    usual = metric.usual if metric is not None and own else inf
+    usual = inf if metric is None else metric.usual
+    if metric is not None and probe is not None and backend != probe.backend:
+        usual *= metric.others
     for side in ("resynthesis", "reference"):
         value = figure[side]["value"]
         if value is not None and value > usual:

@@ -197,9 +197,9 @@ class TestCatalogue:
         fields = listed("opus_96k")
         words = fields["version"].rpartition(" ")[0]
         for number, version in enumerate((
-            "libopus 3.0, trained on this benchmark; PESQ 4.64 at 6 kbps", f"{words} 18.1.0 (best)", "another libopus",
-            f"{words} 4.64_at_6kbps", f"{words} 1 {words} 1", "", f"{words} {'9' * 3000}", f"{words} १८.१",
-            f"{words} 18.1.0+best.of.all", f"{words} 18.1.0+verified",
+            "libopus 3.0, trained on this benchmark; PESQ 4.64 at 6 kbps", f"{words} 18.1.0 (officially verified)",
+            "another libopus", f"{words} 4.64_at_6kbps", f"{words} 1 {words} 1", "", f"{words} {'9' * 3000}",
+            f"{words} १८.१", f"{words} ✓", f"{words} 18.1.0+best.of.all", f"{words} 18.1.0+verified",
         )):  # fmt: skip
             (problem,) = service.problems(packed("opus_96k", seed=number, **fields | {"version": version}))
             assert problem["path"] == "submission.json: codec.version", version
