@@ -21,7 +21,6 @@ from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
-from codec_superb.pipeline.verification.beyond_rows import compare_pairs, compare_references, compare_samples
 from codec_superb.pipeline.verification.compare import (
     OTHER_SOUND,
     SAME_SOUND,
@@ -33,6 +32,8 @@ from codec_superb.pipeline.verification.compare import (
 )
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
+from codec_superb.pipeline.verification.pairs import compare_pairs
+from codec_superb.pipeline.verification.sounds import compare_references, compare_samples
 from codec_superb.pipeline.verification.statement import (
     DIFFERENCES,
     ClipVerdict,

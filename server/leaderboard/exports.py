@@ -2,7 +2,7 @@
 
 One row a codec, one column a number; an estimate ``K`` is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_undefined`` and
 ``K_failed``. A figure ``K`` of an application is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_failed``, ``K_left_out``,
-``K_reference``, ``K_loss``, ``K_model``, ``K_model_sha256``, ``K_run_again``, which is empty where nothing of the
+``K_original``, ``K_loss``, ``K_model``, ``K_model_sha256``, ``K_run_again``, which is empty where nothing of the
 submission is verified, and ``K_kbps``, the bitrate of the clips behind it. What was chosen and the revision stand in
 Parquet's metadata and in the first line of the CSV, which begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
 """
@@ -38,7 +38,7 @@ _WHOLE = frozenset({
     "clipped_samples",
 })  # fmt: skip
 _APPLICATION_PARTS = (
-    "low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256", "run_again", "kbps",
+    "low", "high", "n", "failed", "left_out", "original", "loss", "model", "model_sha256", "run_again", "kbps",
 )  # fmt: skip
 _COUNTS = ("n", "undefined", "failed", "left_out")
 _YES_OR_NO = frozenset({
@@ -92,7 +92,7 @@ def _application(key: str, found: ApplicationRow | None, *, verified: bool) -> d
         f"{key}_n": numbers.n,
         f"{key}_failed": numbers.failed,
         f"{key}_left_out": numbers.left_out,
-        f"{key}_reference": numbers.reference.value,
+        f"{key}_original": numbers.reference.value,
         f"{key}_loss": numbers.loss.value,
         f"{key}_model": found.model.backend,
         f"{key}_model_sha256": found.model.sha256 or None,

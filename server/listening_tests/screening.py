@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import fmean
 
 from codec_superb.server.listening_tests.definition import GOLD, MID_ANCHOR, REFERENCE, TestSettings
 from codec_superb.server.listening_tests.plan import TRAINING, Trial
@@ -57,6 +58,11 @@ def _reason(settings: TestSettings, listener: Answered, questions: Sequence[Tria
     missed = sum(trial.role == "gold" for trial in wrong)
     if _more(missed, settings.gold_share, gold):
         return f"answered more than {settings.gold_share:.0%} of the gold questions wrongly"
+    noise = [listener.ratings[trial.key][GOLD] for trial in gold if not trial.pair[0]]
+    originals = [of[REFERENCE] for of in counted(listener.ratings, questions).values() if REFERENCE in of]
+    # who always answers 1 has every gold question right
+    if noise and originals and fmean(originals) <= fmean(noise):
+        return "rated the originals no better than the noise of the gold questions"
     return ""
 
 

@@ -90,9 +90,9 @@ async def published(request: Request) -> Response:
                     encoder=each.encoder, task=each.task, type=each.type, sub_task=each.sub_task, metric=each.metric,
                     mean=each.mean, lowest=schemas.Extreme(locale=each.lowest[0], value=each.lowest[1]),
                     highest=schemas.Extreme(locale=each.highest[0], value=each.highest[1]), locales=each.n,
-                    missing=list(each.missing),
+                    missing=list(each.missing), source=its,
                 )
-                for each in found
+                for each, its in found
             ],
         )  # fmt: skip
         return UnsentAnswer(body.model_dump_json(), JSON)

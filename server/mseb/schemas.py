@@ -68,6 +68,8 @@ class PublishedFigure(ApiModel):
     """With a row."""
     missing: list[str]
     """Without one: they are no 0."""
+    source: str
+    """Where a maintainer imported it from; '' of what MSEB published."""
 
 
 class PublishedAnswer(ApiModel):

@@ -92,10 +92,12 @@ def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[M
     return chosen, codecs, task_columns(codecs)
 
 
-def published_summaries(session: Session) -> list[MsebSummary]:
-    """Return the means of all published encoders, those of the program and imported ones."""
-    more = [row for encoder in imported(session, "mseb") for row in mseb_rows_of(encoder)]
-    return summaries([*mseb_rows(), *more])
+def published_summaries(session: Session) -> list[tuple[MsebSummary, str]]:
+    """Return the means of all published encoders with the source of imported ones, '' of those of the program."""
+    more = imported(session, "mseb")
+    sources = {encoder.name: encoder.source for encoder in more}
+    found = summaries([*mseb_rows(), *(row for encoder in more for row in mseb_rows_of(encoder))])
+    return [(each, sources.get(each.encoder, "")) for each in found]
 
 
 def published_tasks(session: Session) -> list[PublishedTask]:

@@ -35,10 +35,10 @@ from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.verification.again import CannotRun, Rerun, _spec_of, is_plain_backend
 from codec_superb.pipeline.verification.attestation import AttestationError
-from codec_superb.pipeline.verification.beyond_rows import Sound
 from codec_superb.pipeline.verification.compare import OTHER_SOUND, Compared
 from codec_superb.pipeline.verification.compare import Change as MeanChange
 from codec_superb.pipeline.verification.draw import SHARE, clips_needed
+from codec_superb.pipeline.verification.sounds import Sound
 from codec_superb.pipeline.verification.statement import ClipVerdict, Statement
 from codec_superb.pipeline.verification.verify import Asked, _drifts, check_of_file, verify
 from codec_superb.pipeline.workers.executor import Executor

@@ -205,13 +205,14 @@ def test_references_are_those_of_the_dataset(service: Service, tmp_path: Path) -
     members = read_archive(out)
     ours, other = (members[f"samples/0{number}-reference.ogg"] for number in range(2))
     noise = np.random.default_rng(0).normal(0, 0.1, 8000).astype(np.float32)
+    rich = ogg_opus(noise, 16000, 256)
     stereo = bytearray(ours)
     stereo[37] = 2
     for name, sound, told in (
         ("reference", ogg_opus(noise, 16000), "sound that differs by"),
         ("resynthesis", ogg_opus(noise[:4000], 16000), "0.25"), ("resynthesis", ours + b"more", "4 bytes behind"),
         ("resynthesis", ours + other, "bytes behind its stream"), ("reference", bytes(stereo), "2 channels"),
-        ("reference", ours[:-1], "no whole last page"),
+        ("reference", ours[:-1], "no whole last page"), ("resynthesis", rich, f"{len(rich):,}"),
     ):  # fmt: skip
         (problem,) = refused(service.send(_with_sample(out, f"samples/00-{name}.ogg", sound)), f"samples/00-{name}.ogg")
         assert told in problem["got"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.leaderboard.schemas import BoardAnswer
 from codec_superb.server.leaderboard.select import select
 from codec_superb.server.settings import Settings
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.site.board.choices import BoardState
 
 PATH = "/api/v1/leaderboard"
@@ -122,7 +124,7 @@ class TestAnswers:
         """CSV and Parquet hold value, interval, counts, ceiling, loss and model; empty where a codec has none."""
         lines = list(csv.DictReader(io.StringIO(board.get(f"{PATH}.csv?{WER}").text.split("\n", 1)[1])))
         by_codec = {line["codec"]: line for line in lines}
-        assert by_codec["opus_12k"]["asr_wer_pct_reference"] == "4.0"
+        assert by_codec["opus_12k"]["asr_wer_pct_original"] == "4.0"
         assert by_codec["encodec_6k"]["asr_wer_pct_model"] == "openai-whisper:large"
         assert by_codec["flac"]["asr_wer_pct"] == ""
         table = pq.read_table(io.BytesIO(board.get(f"{PATH}.parquet?{WER}").content))
@@ -130,10 +132,21 @@ class TestAnswers:
         assert types == {
             "asr_wer_pct": "double", "asr_wer_pct_low": "double", "asr_wer_pct_high": "double",
             "asr_wer_pct_n": "int64", "asr_wer_pct_failed": "int64", "asr_wer_pct_left_out": "int64",
-            "asr_wer_pct_reference": "double", "asr_wer_pct_loss": "double",
+            "asr_wer_pct_original": "double", "asr_wer_pct_loss": "double",
             "asr_wer_pct_model": "string", "asr_wer_pct_model_sha256": "string", "asr_wer_pct_run_again": "bool",
             "asr_wer_pct_kbps": "double",
         }  # fmt: skip
+
+    def test_no_column_of_an_export_is_two(self, board: TestClient) -> None:
+        """The value on the originals of a V-measure and the V-measure by the originals' clusters had one name."""
+        written = pq.read_table(io.BytesIO(board.get(f"{PATH}.parquet?{WER}").content)).column_names
+        parts = [name.removeprefix("asr_wer_pct") for name in written if name.startswith("asr_wer_pct")]
+        columns = [f"{key}{part}" for key in APPLICATIONS for part in parts]
+        columns += [
+            name for name in written if not any(name == f"{key}{part}" for key in APPLICATIONS for part in parts)
+        ]
+        assert len(parts) == 12
+        assert [name for name, count in Counter(columns).items() if count > 1] == []
 
     def test_the_chart_keeps_models_apart(self, board: TestClient) -> None:
         """A family for each model; front and ceiling are of the one that is ranked."""

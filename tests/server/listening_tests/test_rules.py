@@ -145,6 +145,20 @@ def test_gold_questions_and_traps_screen(kind: str) -> None:
     assert found.left_out[9] == "did not finish"
 
 
+@pytest.mark.parametrize("kind", ["acr", "dcr"])
+@pytest.mark.parametrize(("original", "left"), [(1.0, True), (4.0, False)])
+def test_who_rates_originals_as_noise_is_left_out(kind: str, original: float, left: bool) -> None:
+    """A listener who always answers 1 has each gold question right."""
+    made = settings(kind, 3)
+    ratings = {
+        trial.key: {slot.condition: original if slot.condition == REFERENCE else 1.0 for slot in trial.slots}
+        for trial in trials_of(made, 1)
+    }
+    found = analyse(made, [Answered(1, finished=True, ratings=ratings)])
+    told = {1: "rated the originals no better than the noise of the gold questions"}
+    assert found.left_out == (told if left else {})
+
+
 def test_means_and_quartiles_are_those_of_the_ratings() -> None:
     """Listeners who rate 40, 50, 60, 70: mean and median 55, quartiles 47.5 and 62.5, an interval around them."""
     made = settings("mushra", 1)

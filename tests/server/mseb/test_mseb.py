@@ -143,7 +143,9 @@ def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, d
     assert "0.1235" in page
     assert "1 of 26" in page
     figures = client.get("/api/v1/mseb/published").json()["figures"]
-    assert [each["mean"] for each in figures if each["encoder"] == ROW.encoder] == [ROW.value]
+    own = [(each["mean"], each["source"]) for each in figures if each["encoder"] == ROW.encoder]
+    assert own == [(ROW.value, "our own run, 2026-11")]
+    assert {each["source"] for each in figures if each["encoder"] != ROW.encoder} == {""}
     with database.transaction(write=True) as session:
         remove(session, "mseb", ROW.encoder, actor="test")
         assert not imported(session, "mseb")

@@ -1,0 +1,118 @@
+"""What a submission holds beside the rows of clips: scores of pairs of clips."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.applications.table import PROBES
+from codec_superb.pipeline.tables.rows import CountsRow, KeptRow, PairRow
+from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
+from codec_superb.pipeline.verification.statement import Difference, Tolerance
+
+Sound = NDArray[np.float32]
+Place = tuple[str, str, bool]
+"""Left, right and target of a pair."""
+
+
+class ComparedPairs(NamedTuple):
+    """The pairs of one dataset."""
+
+    differences: tuple[Difference, ...]
+    """Of each probe and number the largest that does not pass."""
+    changes: Sequence[Mapping[str, Change]]
+    """What counts for the means, as of clips."""
+
+
+def compare_pairs(
+    there: Iterable[KeptRow], here: Iterable[KeptRow], changed: Mapping[str, Collection[str]]
+) -> ComparedPairs:
+    """Compare the pairs of probes of one dataset, submitted and found; frames are none.
+
+    ``changed``: the clips of a probe whose sound is not the submitted one to the last bit. A trial depends on those of
+    its own clips alone; a rank among clips, and a count of tokens, on all of the probe. Of a probe the same pairs must
+    be there. A score is compared as a number of a probe is, on the range of the scores that were found here; counts by
+    their names, since bits of a clip are thousands and the tokens that a disturbance leaves in a codebook are tens.
+    """
+    submitted, found = _by_probe(there), _by_probe(here)
+    differences: list[Difference] = []
+    changes: list[Mapping[str, Change]] = []
+    for probe in sorted(submitted.keys() | found.keys()):
+        one, other = submitted.get(probe, {}), found.get(probe, {})
+        if one.keys() != other.keys():
+            common = len(one.keys() & other.keys())
+            differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
+            continue
+        kind = PROBES[probe].pairs
+        limits = SAME_SOUND["trial" if kind == "trials" else "probe"]
+        # targets raised and the others lowered would leave the mean of all of them as it is
+        groups: dict[str, list[Place]] = {}
+        for place in sorted(other):
+            groups.setdefault(place[1] if kind == "counts" else "targets" if place[2] else "others", []).append(place)
+        for side, (label, places) in product(("reference", "resynthesis", "enrol_clean"), groups.items()):
+            name = f"{probe}.pairs.{side}, {label}"
+            for same in (True, False):
+                its = [place for place in places if _is_alike(place, side, kind, changed.get(probe, ())) == same]
+                both = [(getattr(one[place], side), getattr(other[place], side)) for place in its]
+                its_limits = limits if same else OTHER_SOUND["probe"]
+                _compare_side(name, both, differences, changes, its_limits, counts=kind == "counts", same=same)
+    return ComparedPairs(tuple(differences), changes)
+
+
+def _is_alike(place: Place, side: str, kind: str, changed: Collection[str]) -> bool:
+    """Whether what a score depends on is the submitted sound to the last bit; originals always are."""
+    if side == "reference" and kind != "counts":  # what a count is a part of depends on the codec too
+        return True
+    if kind in ("ranks", "counts"):
+        return not changed
+    return place[1] not in changed and (side == "enrol_clean" or place[0] not in changed)
+
+
+def _compare_side(
+    name: str,
+    both: Sequence[tuple[float | None, float | None]],
+    differences: list[Difference],
+    changes: list[Mapping[str, Change]],
+    limits: Tolerance,
+    *,
+    counts: bool,
+    same: bool,
+) -> None:
+    numbers = [(one, other) for one, other in both if one is not None and other is not None]
+    if len(numbers) < sum(pair != (None, None) for pair in both):
+        differences.append(Difference(quantity=name, submitted="some without a score", found="others"))
+    if not numbers:
+        return
+    scores = [other for _, other in numbers]
+    lowest = min(0.0, *scores) if counts else min(scores)
+    scale = max(max(scores) - lowest, 1.0)  # a few scores that are nearly alike have no range
+    if counts and same:  # a count of each clip, as other whole numbers of a probe
+        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]) / (max(map(abs, pair)) + 1))
+        allowed = limits.clip * (max(abs(one), abs(other)) + 1)
+    else:
+        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]))
+        allowed = limits.clip * scale
+    if abs(other - one) > allowed:
+        differences.append(Difference(quantity=name, submitted=one, found=other, allowed=allowed))
+    else:
+        changes += [{name: Change(one, other, scale, limits)} for one, other in numbers]
+
+
+def _each_pair(rows: Iterable[KeptRow]) -> Iterator[PairRow]:
+    for row in rows:
+        if isinstance(row, CountsRow):
+            yield from row.pairs()
+        elif isinstance(row, PairRow):
+            yield row
+
+
+def _by_probe(rows: Iterable[KeptRow]) -> dict[str, dict[Place, PairRow]]:
+    pairs = sorted(_each_pair(rows), key=lambda row: row.probe)
+    return {
+        probe: {(row.left, row.right, row.target): row for row in its}
+        for probe, its in groupby(pairs, key=lambda row: row.probe)
+    }
