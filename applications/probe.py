@@ -84,6 +84,9 @@ class ProbeMetric:
     """Largest value of a dataset that codecs have; beyond, somebody looks first."""
     others: float = 1.0
     """How many times ``usual`` another model than the probe's own may give: a distance has the unit of its vectors."""
+    near: float = 0.0
+    """By how much its value on the originals may be another one, besides a share of it: what ``verify`` lets the scores
+    behind it move gives that much where the value is 0."""
     alike: bool = False
     """Whether it compares a sound with its original: at its best over all clips, it is the original."""
 

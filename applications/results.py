@@ -59,17 +59,17 @@ NEAR_SHARE, NEAR_OF_INTERVAL = 0.05, 0.1
 23 clips with 230 words, of which 9 are wrong, four more or less may be: another machine rounds otherwise."""
 
 
-def is_near(value: float, other: Mapping[str, float | None], slack: float = 0.0) -> bool:
+def is_near(value: float, other: Mapping[str, float | None], slack: float = 0.0, *, least: float = 0.0) -> bool:
     """Whether a value on the originals is another one (``value``, ``low``, ``high``) up to what a machine changes.
 
     Not whether it lies within its interval, which says how other clips would differ: these are the same. ``slack`` is a
-    share beyond that.
+    share beyond that, ``least`` what any value may differ by (``ProbeMetric.near``).
     """
     middle, low, high = (other[name] for name in ("value", "low", "high"))
     if middle is None:
         return False
     width = 0.0 if low is None or high is None else high - low
-    return abs(value - middle) <= (NEAR_SHARE + slack) * abs(middle) + NEAR_OF_INTERVAL * width
+    return abs(value - middle) <= least + (NEAR_SHARE + slack) * abs(middle) + NEAR_OF_INTERVAL * width
 
 
 class RemoteAnswers(Record):

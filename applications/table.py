@@ -82,12 +82,12 @@ _ROWS = (
             ProbeMetric(
                 "asv_eer_pct", "Speaker verification: equal error rate", "%", False, 0.0, 100.0, 2,
                 "Rate at which misses equal false alarms, interpolated on the ROC; both clips resynthesised.",
-                f"{_VERIFICATION}:equal_error_rate",
+                f"{_VERIFICATION}:equal_error_rate", near=2.5,
             ),
             ProbeMetric(
                 "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
                 "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
-                f"{_VERIFICATION}:minimum_detection_cost", interval=False,
+                f"{_VERIFICATION}:minimum_detection_cost", interval=False, near=0.05,
             ),
         ),
         version="1",
@@ -318,6 +318,12 @@ def probes_of(applications: tuple[str, ...]) -> tuple[str, ...]:
             raise UnknownApplication(name, {*APPLICATIONS, *PROBES})
         found |= dict.fromkeys(APPLICATIONS.get(name, (name,)))
     return tuple(found)
+
+
+def near_of(figure: str) -> float:
+    """By how much any two values of a figure on the originals may differ (:attr:`ProbeMetric.near`)."""
+    metric = PROBE_METRICS.get(figure)
+    return 0.0 if metric is None else metric.near
 
 
 def probe_of_metric(key: str) -> Probe:

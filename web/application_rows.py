@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import isnan
 
 from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, ProbeInfo, is_near
-from codec_superb.applications.table import AVERAGES, PROBES, probe_of_metric
+from codec_superb.applications.table import AVERAGES, PROBES, near_of, probe_of_metric
 from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, ProbeModel
 from codec_superb.web.senders import sent
 from codec_superb.web.text import count, kbps, shortened
@@ -68,7 +68,8 @@ def original_of(rows: Iterable[tuple[ApplicationRow, str]]) -> ApplicationRow | 
     ordered = sorted(votes.values(), key=lambda row: row.numbers.reference.value or 0.0)
     middle = ordered[(len(ordered) - 1) // 2]
     usual = middle.numbers.reference.model_dump()
-    near = sum(is_near(row.numbers.reference.value or 0.0, usual, NEAR_SHARE) for row in ordered)
+    least = near_of(middle.numbers.figure)
+    near = sum(is_near(row.numbers.reference.value or 0.0, usual, NEAR_SHARE, least=least) for row in ordered)
     return middle if 2 * near > len(ordered) else None
 
 

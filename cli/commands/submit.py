@@ -133,8 +133,10 @@ def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:
 
 def _told(file: Path, sent: UploadResult) -> dict[str, Any]:
     if sent.accepted and sent.answer.get("status") == "withdrawn":
-        why = sent.answer.get("reason") or "no reason given"
-        detail = f"sent before and withdrawn: {why}; ask a maintainer of the leaderboard"
+        why = sent.answer.get("reason") or "no reason is told to others than the account that sent it"
+        detail = (
+            f"sent before and withdrawn: {why}; pack it again (--submitter), or ask a maintainer of the leaderboard"
+        )
         return {"file": str(file), "problems": [], **sent.answer, "accepted": False, "error": detail}
     if sent.accepted:
         return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP

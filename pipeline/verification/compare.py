@@ -55,6 +55,7 @@ OTHER_SOUND: Mapping[str, Tolerance] = {
     "f0corr_praat": Tolerance(clip=1.0, mean=0.02, spread=0.3),
     "sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
     "si_sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
+    "beyond": Tolerance(clip=2.5, mean=0.02, spread=0.4),
     "metric": Tolerance(clip=0.15, mean=0.01, spread=0.02),
     "probe": Tolerance(clip=0.25, mean=0.02, spread=0.05),
     "count": Tolerance(clip=0.25, mean=0.02, spread=0.35),
@@ -62,8 +63,9 @@ OTHER_SOUND: Mapping[str, Tolerance] = {
 }
 """Of bits as a share of the submitted, of a lag of a second, of clipped samples of the larger number and 0.2 % of all;
 of a metric as a share of its scale (of the value for a distance without a largest one), ``metric`` for those without a
-row; of a probe's number as a share of its range. A ``count`` of a probe is one of the larger of the two plus one; an
-``answer`` is right, wrong or in part, between 0 and 1."""
+row; ``beyond`` is what lies below the worst end of that scale, where single values are noise (SI-SDR of Codec2 by up to
+37 dB, 33 % of its scale as a root mean square); of a probe's number as a share of its range. A ``count`` of a probe is
+one of the larger of the two plus one; an ``answer`` is right, wrong or in part, between 0 and 1."""
 _TIPPING = (OTHER_SOUND["count"], OTHER_SOUND["answer"])
 """One word or answer of a model tips over as a whole: the differences are few and large, and only their mean tells."""
 _TIPPED = 4.0
@@ -178,11 +180,11 @@ class _Differences:
         if not abs(here - there) <= allowed:
             self.found.append(Difference(quantity=quantity, submitted=there, found=here, allowed=allowed))
 
-    def may_move(self, quantity: str, there: Number, here: Number, scale: float) -> None:
+    def may_move(self, quantity: str, there: Number, here: Number, scale: float, name: str = "") -> None:
         """Compare a number of :data:`OTHER_SOUND`, and count it for the mean."""
         limits = OTHER_SOUND[quantity]
-        self.near(quantity, there, here, limits.clip * scale)
-        self.changes[quantity] = Change(float(there), float(here), scale, limits)
+        self.near(name or quantity, there, here, limits.clip * scale)
+        self.changes[name or quantity] = Change(float(there), float(here), scale, limits)
 
 
 def _compare_sound(there: ClipRow, here: ClipRow, found: _Differences, *, same: bool, exact: bool) -> None:
@@ -234,6 +236,9 @@ def _compare_metrics(there: ClipRow, here: ClipRow, found: _Differences, *, same
             found.near(key, submitted.value, made.value, allowed)
         if not same:
             found.changes[key] = Change(one, other, scale, _other_sound(key))
+        below, under = submitted.value - one, made.value - other
+        if not same and (below or under):
+            found.may_move("beyond", below, under, scale, f"{key} beyond its scale")
 
 
 def _allowed(metric: Metric, value: float, scale: float, *, same: bool) -> float:
@@ -301,10 +306,10 @@ def _range(field: Field, one: float, other: float) -> float:
 
 
 def _on_scale(metric: Metric, value: float) -> float:
-    """Cut a value at the ends of its scale: 30 dB below the worst end one rounding moves it by tens of decibels."""
+    """Cut a value at the worst end of its scale: 30 dB below, one rounding moves it by tens of decibels."""
     if isinf(metric.worst):
         return value
-    return min(max(value, min(metric.worst, metric.best)), max(metric.worst, metric.best))
+    return max(value, metric.worst) if metric.best > metric.worst else min(value, metric.worst)
 
 
 def _other_sound(quantity: str) -> Tolerance:

@@ -36,7 +36,8 @@ class Apart(NamedTuple):
     level: float
     """Decibels by which the level of a band differs over the whole sample, of the band where that is most."""
     nearer: float
-    """Decibels by which the damage in a band (its difference from the original) is less, likewise."""
+    """Decibels by which the damage in a band (its difference from the original) is less, likewise: of all of it, or in
+    the mean over its cells, where the soft ones count as much."""
 
 
 _TOLD = ("errors of its coder", "dB of level in a band", "dB nearer to the original in a band")
@@ -54,8 +55,8 @@ SEVERAL, FEW = 4, Apart(4.0, 3.0, 3.0)
 _EDGES_HZ = (0.0, 400.0, 1000.0, 2500.0, 4000.0, 6000.0, 9000.0, 13000.0, 20000.0)
 _FRAME = 1920
 """40 ms at 48 kHz."""
-_FLOOR = 1e-5
-"""Power in a band, in that of the strongest band, below which it is the coder's business."""
+_FLOOR, _SOFT = 1e-5, 1e-6
+"""Power in a band, in that of the strongest band, below which it is the coder's business, and the same of a cell."""
 
 
 def compare_samples(
@@ -163,11 +164,13 @@ def _apart(audio: Audio, heard: Sound, originals: Sequence[Sound] = ()) -> Apart
     errors = its / max(own, 1e-4 * float(np.sqrt(size)))  # digital silence is coded without an error
     damaged, here, there = (_bands(sound[:size]) for sound in (source, coded, heard))
     floor = _FLOOR * max(_power(band) for band in damaged) + 1e-12
+    soft = _SOFT * max(_power(band) / band.size for band in damaged) + 1e-12
     level = float(np.abs(_ratios(there, here, floor)).max())
     nearer = [0.0]
     for original in originals:
         clean = _bands(original[:size])
-        nearer += _ratios(_damage(here, clean), _damage(there, clean), floor).tolist()
+        damage = _damage(here, clean), _damage(there, clean)
+        nearer += [*_ratios(*damage, floor), *_cells(*damage, soft)]
     return Apart(errors, level, max(nearer))
 
 
@@ -191,6 +194,14 @@ def _bands(sound: Sound) -> Bands:
     spectra = np.fft.rfft(frames * np.hanning(_FRAME))
     places = np.fft.rfftfreq(_FRAME, 1 / OPUS_RATE)
     return [spectra[:, (places >= low) & (places < high)] for low, high in pairwise(_EDGES_HZ)]
+
+
+def _cells(one: Bands, two: Bands, floor: float) -> list[float]:
+    """Return the mean of the levels of single cells, likewise."""
+    return [
+        float(np.mean(10 * np.log10((np.abs(its) ** 2 + floor) / (np.abs(other) ** 2 + floor))))
+        for its, other in zip(one, two, strict=True)
+    ]
 
 
 def _power(cells: NDArray[np.complex128]) -> float:

@@ -37,7 +37,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
         condition=submission.condition,
         notes=[*submission.notes, *([_NOT_YET] if _is_behind(submission, settings) else [])],
         warnings=kept(submission.warnings) if own else [],
-        reason=submission.reason if told else None,
+        reason=submission.reason if own else None,  # a submitter's words are for its account, and for moderators
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.results import NEAR_SHARE, ApplicationAggregate, is_near
+from codec_superb.applications.table import near_of
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.board.frames import ResultFrame
 from codec_superb.server.moderation.measurements import agreed, middle, weight_of
@@ -98,7 +99,7 @@ def _differs(own: ApplicationAggregate, usual: ApplicationAggregate) -> bool:
         return False
     # a clip more or less, on which the model failed, moves the value
     slack = NEAR_SHARE if own.failed or usual.failed else 0.0
-    return not is_near(own.reference.value, usual.reference.model_dump(), slack)
+    return not is_near(own.reference.value, usual.reference.model_dump(), slack, least=near_of(own.figure))
 
 
 def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:

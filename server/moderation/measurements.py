@@ -17,7 +17,7 @@ from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.results import NEAR_SHARE, is_near
-from codec_superb.applications.table import PROBE_METRICS, PROBES
+from codec_superb.applications.table import PROBE_METRICS, PROBES, near_of
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import COUNTED, Result, Submission
 from codec_superb.server.database.run_again import not_run_again
@@ -35,6 +35,9 @@ AGREEING = 2
 since ``verify`` may miss one clip of hundreds. A confirmed result has the weight of as many accounts."""
 ENOUGH = 3
 """Accounts that must agree before another one is thought wrong, where fewer results than two were run again."""
+ORIGINALS, _LABELS = "originals", "application"
+"""Kinds of doubts. A run settles the first: it finds the value on the originals itself, within limits that may be wider
+than the distance of those of others, while labels are the dataset's."""
 Figure = Mapping[str, Any]
 Said = TypeVar("Said", bound=Hashable)
 Found = TypeVar("Found")
@@ -52,6 +55,7 @@ class Doubt(NamedTuple):
     dataset: str
     text: str
     holds: bool = True
+    kind: str = "application"
 
 
 def measurement_doubts(session: Session, submission: Submission) -> Iterator[Doubt]:
@@ -235,8 +239,8 @@ def _same_tokens(own: Mapping[Key, Figure], others: Sequence[_Other]) -> Iterato
                 yield Doubt(dataset, f"figures of tokens are {whose}", holds=False)
 
 
-def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterator[tuple[str, bool]]:
-    """Compare with what most of the others found who asked about as many clips; yield text and whether it holds.
+def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterator[tuple[str, bool, str]]:
+    """Compare with what most of the others found who asked about as many clips; yield text, whether it holds, and kind.
 
     Complete ones asked about all: where nobody asked about as many, another number is a choice of clips.
 
@@ -250,7 +254,7 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
     usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
-        yield text, _are_enough(agreeing, votes)
+        yield text, _are_enough(agreeing, votes), _LABELS
         return
     # the words of failed clips are not counted, and which clips fail may differ
     heard = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
@@ -259,21 +263,23 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
         said, agreeing = _usual(mine, heard, [vote.figure["totals"].get(unit) for vote in heard])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
-            yield text, _are_enough(agreeing, heard)
+            yield text, _are_enough(agreeing, heard), _LABELS
     ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is None or not votes:
         return
     if 2 * _weight([vote for vote in votes if _agrees(own, ceiling, vote.figure)]) < _weight(votes):
         value = middle([(vote.figure["reference"]["value"], vote.weight, vote) for vote in votes]).figure["reference"]
-        agreeing = [vote for vote in votes if is_near(value["value"], vote.figure["reference"])]
+        least = near_of(own["figure"])
+        agreeing = [vote for vote in votes if is_near(value["value"], vote.figure["reference"], least=least)]
         told = f"{significant(ceiling)} on the originals, {significant(value['value'])} with the same model"
-        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing, votes)
+        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing, votes), ORIGINALS
 
 
 def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
     """Whether a value on the originals is another's: a clip more or less, on which a model failed, moves it."""
-    return is_near(ceiling, other["reference"], NEAR_SHARE if own["failed"] or other["failed"] else 0.0)
+    slack = NEAR_SHARE if own["failed"] or other["failed"] else 0.0
+    return is_near(ceiling, other["reference"], slack, least=near_of(own["figure"]))
 
 
 def _usual(own: Any, votes: Sequence[_Vote], values: Sequence[Any]) -> tuple[Any, list[_Vote]]:

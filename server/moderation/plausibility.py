@@ -100,8 +100,8 @@ def all_warnings_for(session: Session, submission_id: str) -> list[PlausibilityW
     warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
     warnings += [
-        _warning("application", where, text, holds=weight)
-        for where, text, weight in measurement_doubts(session, submission)
+        _warning(doubt.kind, doubt.dataset, doubt.text, holds=doubt.holds)
+        for doubt in measurement_doubts(session, submission)
     ]
     warnings += [
         _warning("condition", where, text, holds=weight) for where, text, weight in damage_doubts(session, submission)

@@ -11,7 +11,7 @@ from codec_superb.web.application_rows import at_rates_of, parts_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.across import TITLES, placed
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.figures.rate import rate_chart, title_rate_axis
+from codec_superb.web.figures.rate import marked_elsewhere, rate_chart, title_rate_axis
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow, CodecResult, ProbeModel, figure_label
 from codec_superb.web.theme import family_styles
@@ -38,6 +38,7 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity, across: str = "") 
     labels = model_labels(found.model for found in asked) if apart else {}
     rows = beside_front(rows, quantity.key) if asked else rows
     results = [placed(_drawn(row, quantity, labels, mixed=mixed), across) for row in rows]
+    results = results if asked else marked_elsewhere(results, quantity)
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
     figure = rate_chart(results, quantity, styles, lines=lines, linked=True, across=TITLES[across])

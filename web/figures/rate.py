@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import ceil, floor, log2, log10
 from typing import Any
@@ -22,6 +23,8 @@ LABEL_LENGTH = 24
 """Letters of a name in the chart."""
 _MOST_TICK_LABELS = 8
 _MOST_NAMES = 6
+ELSEWHERE = "not measured as most were (datasets, their state, definitions)"
+"""Why a codec is of no front."""
 
 _Point = tuple[CodecResult, Estimate]
 
@@ -137,15 +140,16 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
 
 def _family_traces(members: list[_Point], quantity: Quantity, style: Style) -> list[dict[str, Any]]:
     """Draw a family's line with its points, and the points apart from it, if there are any."""
-    joined = family_line(
-        [row.place for row, _ in members], [_value(e) for _, e in members], higher_is_better=quantity.higher_is_better
-    )
+    alike = [n for n, (row, _) in enumerate(members) if not row.apart]
+    places, values = [members[n][0].place for n in alike], [_value(members[n][1]) for n in alike]
+    joined = [alike[n] for n in family_line(places, values, higher_is_better=quantity.higher_is_better)]
     apart = sorted(set(range(len(members))) - set(joined))
     line = {"mode": "lines+markers", "line": {"color": style.colour, "width": 1.5}}
     meta = {"role": "family", "family": members[0][0].family}
     marks = (_marker_trace([members[n] for n in part], quantity, style.colour, style.symbol, size=9)
              for part in (joined, apart) if part)  # fmt: skip
-    return [trace | look | {"meta": meta} for trace, look in zip(marks, (line, {}), strict=False)]
+    looks = (line, {}) if joined else ({},)
+    return [trace | look | {"meta": meta} for trace, look in zip(marks, looks, strict=False)]
 
 
 def _dots_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
@@ -235,6 +239,17 @@ def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
 
     Of those that the chart draws: a metric may have no value on the datasets that most have.
     """
+    others = sorted({row.title for row in _elsewhere(results, quantity)})
+    return f" Outside the front, since {ELSEWHERE}: {some_of(others)}." if others else ""
+
+
+def marked_elsewhere(results: Sequence[CodecResult], quantity: Quantity) -> list[CodecResult]:
+    """Say of codecs that were not measured as most were that they are apart: open marks outside the family's line."""
+    others = {id(row) for row in _elsewhere(results, quantity)}
+    return [replace(row, apart=ELSEWHERE) if id(row) in others and not row.apart else row for row in results]
+
+
+def _elsewhere(results: Sequence[CodecResult], quantity: Quantity) -> list[CodecResult]:
     points = _points(results, quantity)
     counted = [
         (row, on, whole)
@@ -242,9 +257,7 @@ def front_notes(results: Sequence[CodecResult], quantity: Quantity) -> str:
         if not (row.uncounted or row.lossless) and (on := measured_of(row, quantity.key)) is not None
     ]
     usual = usually_on([on for _, on, whole in counted if whole] or [on for _, on, _ in counted])
-    others = sorted({row.title for row, on, _ in counted if on.on != usual})
-    why = "Outside the front, since not measured as most were (datasets, their state, definitions)"
-    return f" {why}: {some_of(others)}." if others else ""
+    return [row for row, on, _ in counted if on.on != usual]
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -320,7 +320,10 @@ class TestRetries:
         """It is known and on no board: exit 3, with what to do."""
         _Moody.answers[:] = [(200, {}, RECEIPT | {"status": "withdrawn", "reason": "by mistake"})]
         assert call(["submit", str(packed(tmp_path, "gone_16k")), "--server", moody]) == 3
-        assert "sent before and withdrawn: by mistake; ask a maintainer" in capsys.readouterr().out
+        assert (
+            "sent before and withdrawn: by mistake; pack it again (--submitter), or ask a maintainer"
+            in capsys.readouterr().out
+        )
 
     def test_nobody_there(self, tmp_path: Path) -> None:
         """The error names the server and the cause in a line."""

@@ -101,6 +101,36 @@ def answers(*, there: Sequence[float], here: Sequence[float], other: str = OTHER
     return [compare_clip(clip(one, ONE), clip(two, other), exact=False, probes=["asr"]) for one, two in both]
 
 
+def _valued(there: ClipRow, key: str, value: float, sound: str) -> ClipRow:
+    return there.model_copy(update={"metrics": there.metrics | {key: ok(value)}, "resynthesis_sha256": sound})
+
+
+@pytest.mark.parametrize("key", ["sdr", "si_sdr"])
+@pytest.mark.parametrize(("told", "true", "found"), [(-10.0, -28.0, True), (-26.0, -28.0, False)])
+def test_what_lies_below_a_scale_is_noise_and_has_a_mean(
+    clips: Sequence[ClipRow], key: str, told: float, true: float, found: bool
+) -> None:
+    """30 dB below, rounding moves single clips by tens of decibels; all raised to the end of the scale are forged."""
+    noise = np.random.default_rng(3).normal(0, 10, len(clips))
+    compared = [
+        compare_clip(_valued(of, key, told, ONE), _valued(of, key, min(true + by, -10.5), OTHER), exact=False)
+        for of, by in zip(clips, noise.tolist(), strict=True)
+    ]
+    assert all(of.verdict.verdict == "agrees" for of in compared)
+    names = [of.quantity.partition(",")[0] for of in drifts([of.changes for of in compared])]
+    assert names == ([f"{key} beyond its scale"] if found else [])
+
+
+@pytest.mark.parametrize("key", ["sdr", "si_sdr"])
+def test_what_lies_above_a_scale_is_held_as_on_it(clips: Sequence[ClipRow], key: str) -> None:
+    """At 33 dB rounding moves nothing: 50 in its place passed, and 240."""
+    for told, found in ((33.1, []), (50.0, [key]), (240.0, [key])):
+        here = _valued(clips[0], key, 33.0, OTHER)
+        assert quantities(_valued(clips[0], key, told, ONE), here) == found
+    raised = [compare_clip(_valued(of, key, 34.0, ONE), _valued(of, key, 33.0, OTHER), exact=False) for of in clips]
+    assert [of.quantity for of in drifts([of.changes for of in raised])] == [key]
+
+
 def test_a_single_answer_of_a_model_may_tip_over() -> None:
     """Right there and wrong here, on one or two of few clips of other sound; of three the submitter has chosen."""
     name, limits = "aec.resynthesis.correct", OTHER_SOUND["answer"]

@@ -15,7 +15,7 @@ from support.web.results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
 from codec_superb.web.figures.family_line import SAME_RATE, family_line
-from codec_superb.web.figures.rate import front_notes, rate_notes
+from codec_superb.web.figures.rate import ELSEWHERE, front_notes, marked_elsewhere, rate_notes
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
@@ -263,3 +263,15 @@ def test_front_is_of_codecs_on_the_same_datasets() -> None:
     parts = [replace(one(f"part{n}", 2.0, 0.95, datasets=("easy",), complete=False), sender=f"p{n}") for n in range(3)]
     assert traces(chart([*usual, *parts]), "front")[None]["y"] == [0.6, 0.8]  # more senders, of a few clips each
     assert front_notes([*usual, *parts], SCORE).endswith("definitions): part0, part1, part2.")
+
+
+def test_codecs_measured_elsewhere_are_open_marks_beside_their_line() -> None:
+    """On another dataset a value is another one: the line of a family joins those that are measured alike."""
+    usual = [replace(one(f"a{kbps}", kbps, kbps / 20), sender="s", family="a") for kbps in (8, 16)]
+    easy = replace(one("easy", 12.0, 0.9, datasets=("easy",)), sender="t", family="a")
+    marked = marked_elsewhere([*usual, easy], SCORE)
+    assert [row.apart for row in marked] == ["", "", ELSEWHERE]
+    line, beside = [each for each in chart(marked)["data"] if each["meta"]["role"] == "family"]
+    assert (line["x"], beside["x"]) == ([8, 16], [12.0])
+    assert beside["marker"]["symbol"][0].endswith("-open")
+    assert ELSEWHERE in beside["hovertext"][0]
