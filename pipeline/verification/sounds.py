@@ -41,17 +41,20 @@ class Apart(NamedTuple):
 
 
 _TOLD = ("errors of its coder", "dB of level in a band", "dB nearer to the original in a band")
-SAMPLE = Apart(2.0, 1.0, 1.0)
-"""Limits of a sample of the same sound. Samples by PyAV 12.3 and 15.1 of 25 clips of ``mini`` by 12 codecs have 0.86 to
-1.64 errors of 18.1, levels within 0.46 dB and lie 0.67 dB nearer at most; with the original in place of the codec's
-sound they lie 4 dB nearer and more, of codecs of 64 kbps some by 1.3."""
+SAMPLE, SEVERAL, MEDIAN = Apart(3.0, 1.5, 2.5), 4, Apart(2.0, 1.0, 1.0)
+"""Limits of a sample of the same sound, and of the median of several. Samples by PyAV 12.3 and 15.1 of 25 clips of
+``mini`` by 12 codecs have 0.86 to 1.64 errors of 18.1 (of parts of a second up to 2.74), levels within 0.46 dB and lie
+0.67 dB nearer at most (1.82); with the original in place of the codec's sound they lie 4 dB nearer and more, of codecs
+of 64 kbps some by 1.3."""
 REFERENCE = Apart(1.2, 1.0, 0.0)
 """Limits of a reference, whose errors are 0.978 to 1.011 times those here."""
-TURNED = Apart(np.inf, 3.0, 3.0)
-"""Limits of a sample of another sound, which may be that of a decision which rounding turned. Of 13 codecs that round,
-given half an LSB of 24 bits more, levels were off by 2.3 dB at most, and as much nearer."""
-SEVERAL, FEW = 4, Apart(4.0, 3.0, 3.0)
-"""Samples of other sounds from which on the median of each is held to :data:`SAMPLE`, and its limits for fewer."""
+TURNED, FEW = Apart(np.inf, 3.0, 3.0), Apart(4.0, 3.0, 3.0)
+"""Limits of a sample of another sound, which may be that of a decision which rounding turned, and of their median where
+there are less than several. Of 13 codecs that round, given half an LSB of 24 bits more, levels were off by 2.3 dB at
+most, and as much nearer."""
+_SHORTER = 0.7
+"""Power of the duration below a second, in seconds, by which decibels are less: over few cells they vary more. Of 0.1 s
+samples by other versions of the coder lie 5 dB nearer, and their levels 4 dB apart."""
 _EDGES_HZ = (0.0, 400.0, 1000.0, 2500.0, 4000.0, 6000.0, 9000.0, 13000.0, 20000.0)
 _FRAME = 1920
 """40 ms at 48 kHz."""
@@ -72,11 +75,12 @@ def compare_samples(
 
     ``submitted`` and ``found`` are rows by clip, the latter those of ``run``; a clip that failed here, or has no row,
     says nothing.
-    Of the same sound a sample is what the coder of samples makes of it. Of another one its levels are compared, and, of
-    a codec that ``rounds``, the medians of all distances: rounding leaves most samples where they are, and the sound of
-    another codec, however similar, is elsewhere in all of them.
+    Of the same sound a sample is what the coder of samples makes of it, and so is the median. Of another one its levels
+    are compared, and, of a codec that ``rounds``, all distances and their medians: rounding leaves most samples where
+    they are, and the sound of another codec, however similar, is elsewhere in all of them.
     """
     differences: list[Difference] = []
+    same: list[Apart] = []
     turned: list[Apart] = []
     for sample in samples:
         row = found.get(sample.clip)
@@ -89,6 +93,7 @@ def compare_samples(
             continue
         far = _apart(audio, heard, _originals(run, sample.clip))
         if submitted[sample.clip].resynthesis_sha256 == row.resynthesis_sha256:
+            same.append(far)
             differences += _beyond(far, SAMPLE, name)
             continue
         if (levels := _by_levels(audio, heard)) > SOUND_DB:
@@ -96,9 +101,11 @@ def compare_samples(
         if rounds:
             turned.append(far)
             differences += _beyond(far, TURNED, name)
-    if turned:
-        middle = Apart(*(median(values) for values in zip(*turned, strict=True)))
-        differences += _beyond(middle, SAMPLE if len(turned) >= SEVERAL else FEW, "median of the listening samples")
+    for its, few in ((same, SAMPLE), (turned, FEW)):
+        if its and not differences:
+            middle = Apart(*(median(values) for values in zip(*its, strict=True)))
+            limits = MEDIAN if len(its) >= SEVERAL else few
+            differences += _beyond(middle, limits, "median of the listening samples")
     return tuple(differences)
 
 
@@ -171,7 +178,8 @@ def _apart(audio: Audio, heard: Sound, originals: Sequence[Sound] = ()) -> Apart
         clean = _bands(original[:size])
         damage = _damage(here, clean), _damage(there, clean)
         nearer += [*_ratios(*damage, floor), *_cells(*damage, soft)]
-    return Apart(errors, level, max(nearer))
+    shorter = min(1.0, size / OPUS_RATE) ** _SHORTER
+    return Apart(errors, shorter * level, shorter * max(nearer))
 
 
 def _damage(sound: Bands, clean: Bands) -> Bands:
