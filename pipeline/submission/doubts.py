@@ -94,7 +94,7 @@ def _repeated(values: Values, seconds: Floats) -> Iterator[str]:
     """Doubt clips of different lengths with the same values, to the last digit: rows that were copied."""
     several = {}
     for key, found in values.items():
-        own = _away_from_ends(METRICS[key], found)
+        own = _away_from_ends(METRICS[key], found) & (found != 0)  # 0 is ESTOI, and SDR, of silence: nothing arrived
         lengths = np.unique(np.stack([found[own], seconds[own]]), axis=1)
         if count := lengths.shape[1] - len(np.unique(lengths[0])):
             several[key] = count

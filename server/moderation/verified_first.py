@@ -57,7 +57,8 @@ def stands(group: Sequence[Verified]) -> Verified:
     Of an account the newest. Then whatever another one covers falls out; of those that cover each other a newer state
     of a dataset or version of a definition goes first. Of those that neither covers, a complete one goes before a
     partial one, then one with the overall scores and the usual metrics before one without, then that with the dataset
-    on which most accounts have verified complete results; of partial ones that with more clips; then the first one.
+    on which most accounts have verified complete results; of partial ones that with more clips; then that of which more
+    clips can be heard; then the first one.
     """
     newest = {one.account: one for one in sorted(group, key=lambda one: one.version)}.values()
     best = [one for one in newest if not any(_has_more(other, one) for other in newest)]
@@ -115,7 +116,9 @@ def _first_of(one: Verified, other: Verified, group: Sequence[Verified]) -> Veri
         return min(early, late, key=lambda one: one.lacks)
     if early.senders != late.senders:
         return max(early, late, key=lambda one: one.senders)
-    return late if not (early.whole or late.whole) and late.ok > early.ok else early
+    if not (early.whole or late.whole) and early.ok != late.ok:
+        return max(early, late, key=lambda one: one.ok)
+    return late if len(late.samples) > len(early.samples) else early
 
 
 def hold_name(session: Session, submission: Submission) -> None:

@@ -103,6 +103,8 @@ def test_what_has_an_honest_reason(submission: Submission) -> None:
     assert doubts(perfect, _with_card(submission, kind="lossless", nominal_kbps=None)) == []
     called = [values(row, mel=1.5 + number // 2, stft=2.5 + number // 2) for number, row in enumerate(drawn())]
     assert any("the same value" in each for each in doubts(called, _with_card(submission, kind="lossless")))
+    silent = [values(row, estoi=0.0, sdr=0.0) if number < 2 else row for number, row in enumerate(drawn())]
+    assert doubts(silent, submission) == []  # nothing of the two arrived
     shared = [row.model_copy(update={"encode_s": 0.01 * (row.seconds or 0)}) for row in drawn()]
     stamps: tuple[Provenance, ...] = submission.datasets[0].provenance
     batch = tuple(stamp.model_copy(update={"batch_seconds": 60.0}) for stamp in stamps)

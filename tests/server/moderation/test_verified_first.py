@@ -362,6 +362,8 @@ class TestStands:
             assert stands([first, one(2, 2, probes=probe, samples=fewer)]) == first
         assert stands([first, one(2, 2, probes=probe, samples=heard)]).id == "2"
         assert stands([one(1, 1), one(2, 2, samples=heard)]).id == "2"
+        for fewer in ((), {("mini", "c3")}):  # who was first with a probe and hardly a sound
+            assert stands([one(1, 1, probes=probe, samples=fewer), one(2, 2, samples=heard)]).id == "2"
 
     def test_what_nobody_can_rank(self) -> None:
         """Without an overall score, or a usual metric, it leaves the place, whatever it has besides."""
