@@ -19,7 +19,10 @@ from codec_superb.applications.mseb.result_json import MsebRow
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.read import read_description, read_figures
 
-LOWER_IS_BETTER = frozenset({"WER", "SER", "CER", "WordErrorRate", "Hamming Loss", "InvalidResultRate", "NoResultRate"})
+LOWER_IS_BETTER = frozenset({
+    "WER", "SER", "CER", "WordErrorRate", "Hamming Loss", "InvalidResultRate", "NoResultRate",
+    "FAD", "KAD", "Embedding MSE",
+})  # fmt: skip
 COLUMNS = MsebRow._fields
 """Of the CSV."""
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from codec_superb.applications.mseb.exchange import locales
+from codec_superb.applications.mseb.exchange import locales, mseb_metric
 from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.mseb import (
     LOWER_IS_BETTER,
@@ -159,6 +160,17 @@ def test_an_error_rate_above_one_stays_what_it_is() -> None:
     found = _found(WHISPER, "SpeechTranscription", "", "WER")
     assert found.highest[1] == pytest.approx(1.1018, abs=5e-5)
     assert found.metric in LOWER_IS_BETTER
+
+
+def test_directions_are_those_of_the_figures_that_are_exported() -> None:
+    """An imported Fréchet distance stood as better the larger it is."""
+    told = {
+        found.metric: metric.higher_is_better
+        for probe in PROBES.values() for metric in probe.metrics
+        if (found := mseb_metric(probe.key, metric.key)) is not None
+    }  # fmt: skip
+    assert {"FAD", "KAD", "Embedding MSE", "MRR", "WER"} <= told.keys()
+    assert {name for name, higher in told.items() if not higher} == LOWER_IS_BETTER & told.keys()
 
 
 def test_the_row_over_all_locales_is_no_locale() -> None:
