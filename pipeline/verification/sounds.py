@@ -62,6 +62,27 @@ _FLOOR, _SOFT = 1e-5, 1e-6
 """Power in a band, in that of the strongest band, below which it is the coder's business, and the same of a cell."""
 
 
+def made_elsewhere(
+    samples: Sequence[Sample], members: Mapping[str, bytes], found: Mapping[str, ClipRow], run: RunFolder
+) -> list[Sample]:
+    """Return the listening samples of one dataset that are not to the last byte what the coder of samples makes here.
+
+    Those are by another version of it, of a sound that was rounded otherwise, or changed: nobody can tell them apart.
+    """
+    dataset = dataset_of_run(run.info().dataset)
+
+    def is_made_here(sample: Sample) -> bool:
+        row = found.get(sample.clip)
+        if row is None or row.resynthesis_sha256 is None:
+            return False
+        audio = read_audio(run.audio_path(row.clip), row.resynthesis_sha256)
+        return members[sample.resynthesis] == ogg_opus(*audio) and members[sample.reference] == ogg_opus(
+            *load_mono(dataset.clip(sample.clip))
+        )
+
+    return [sample for sample in samples if not is_made_here(sample)]
+
+
 def compare_samples(
     samples: Sequence[Sample],
     members: Mapping[str, bytes],

@@ -30,6 +30,8 @@ DIFFERENCES = 50
 """Differences of one clip at most: one of each quantity."""
 CLIPS = 200_000
 """Clips at most, as in a submission."""
+SAMPLES = "listening samples"
+"""In the place of a probe where a line says what was not compared to the last byte."""
 LEFT_OUT = 200 * MOST_DATASETS + 500
 """Lines at most: each of 200 probes on each dataset of a submission, its metrics, failures and times."""
 

@@ -33,9 +33,10 @@ from codec_superb.pipeline.verification.compare import (
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.pairs import compare_pairs
-from codec_superb.pipeline.verification.sounds import compare_references, compare_samples
+from codec_superb.pipeline.verification.sounds import compare_references, compare_samples, made_elsewhere
 from codec_superb.pipeline.verification.statement import (
     DIFFERENCES,
+    SAMPLES,
     ClipVerdict,
     DatasetVerdict,
     Difference,
@@ -282,7 +283,11 @@ def _dataset(
     other = _chosen(opened.rows, {name: [of.verdict.clip for of in compared if not of.verdict.same_sound]})
     changed = {key: {row.clip for row in other if _takes(row, key)} for key in probes}
     pairs = compare_pairs(there, here, changed)
-    samples = [sample for sample in opened.submission.samples if sample.dataset == name]
+    listed = [sample for sample in opened.submission.samples if sample.dataset == name]
+    samples = made_elsewhere(listed, opened.members, _of(made.rows.values(), name), run)
+    if samples:
+        number = f"{len(samples)} of {len(listed)}"
+        made.left_out.append(f"{name}, {SAMPLES}: {number} are not as they are made here, held to limits")
     differences = (
         *_drifts(compared, _of(opened.rows, name), pairs.changes), *pairs.differences,
         *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run,

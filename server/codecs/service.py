@@ -257,7 +257,7 @@ def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
 
 
 def _gaps_of(probes: Sequence[str]) -> list[Mark]:
-    words = f"The figures of {', '.join(probes)} were not run again: they are the submitter's."
+    words = f"Not run again, or not to the last byte, were {', '.join(probes)}: they are the submitter's."
     return [Mark("partly run again", words, "warning")] if probes else []
 
 

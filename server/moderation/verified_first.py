@@ -15,6 +15,7 @@ from sqlalchemy import distinct, func, select, update
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.verification.statement import SAMPLES
 from codec_superb.server.database.models import Codec, Result, Submission
 from codec_superb.server.database.run_again import not_run_again
 
@@ -43,7 +44,7 @@ class Verified(NamedTuple):
     probes: Mapping[Probe, str] = {}
     """Those that were run again, and versions of their definitions."""
     samples: Collection[tuple[str, str]] = frozenset()
-    """Datasets and clips that can be heard."""
+    """Datasets and clips that can be heard as the coder of samples makes them here."""
     lacks: tuple[int, int] = (0, 0)
     """Categories without an overall score, and usual metrics of its categories that nobody computed."""
     senders: tuple[int, int] = (0, 0)
@@ -184,7 +185,11 @@ def _of(
             for probe in part.get("probes", ())
             if (part["name"], probe["probe"]) not in own_word
         },
-        samples={(sample["dataset"], sample["clip"]) for sample in row.samples or ()},
+        samples={
+            (sample["dataset"], sample["clip"])
+            for sample in row.samples or ()
+            if (sample["dataset"], SAMPLES) not in own_word
+        },
         senders=max((senders.get(part["name"], (0, 0)) for part in row.datasets), default=(0, 0)),
     )
 

@@ -341,6 +341,22 @@ def test_a_sample_that_was_changed_differs(
     assert told.format(clip=sample["clip"]) in line
 
 
+def test_a_sample_within_limits_is_the_submitters(run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+    """By another coder it sounds alike, and so may what somebody made more pleasant: it is not called run again."""
+    file = pack([run], tmp_path / "heard.zip", submitter=Submitter(name="Ann"), samples=2, any_licence=True)
+    assert not any("listening samples" in line for line in outcome(file, again, pool, clips=1).left_out)
+    members = read_archive(file)
+    document = json.loads(members["submission.json"])
+    sample = document["samples"][0]
+    members[sample["resynthesis"]] = ogg_opus(decoded(members[sample["resynthesis"]]), OPUS_RATE)
+    sample["resynthesis_sha256"] = hashlib.sha256(members[sample["resynthesis"]]).hexdigest()
+    _closed(file, members, document)
+    statement = outcome(file, again, pool, clips=1)
+    assert statement.verdict == "agrees"
+    (line,) = [line for line in statement.left_out if "listening samples" in line]
+    assert line == f"{sample['dataset']}, listening samples: 1 of 2 are not as they are made here, held to limits"
+
+
 def test_a_sample_that_does_not_play_differs(
     run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,21 @@ class TestStories:
             decided(session, rich, "verify")
             assert standing(session) == rich
 
+    def test_samples_that_are_held_to_limits_take_no_place(self, database: Database) -> None:
+        """They are their account's: those that running again made to the last byte are heard in their place."""
+        with database.transaction(write=True) as session:
+            for by, clips, lines in (
+                ("mallory", 20, ["mini, listening samples: 4 of 20 are not as they are made here, held to limits"]),
+                ("ann", 6, []),
+            ):
+                made = sent(session, by, verify=False)
+                row = session.get_one(Submission, made)
+                listed = [{"dataset": "mini", "clip": f"c{number}"} for number in range(clips)]
+                row.document = {**row.document, "samples": listed}
+                attest(session, made, "bits", left_out=lines)
+                decided(session, made, "verify")
+                assert standing(session) == made
+
     @pytest.mark.parametrize("first", ["partial", "whole"])
     def test_one_clip(self, database: Database, first: str) -> None:
         """It never stands in front of a complete one, be it of two datasets."""

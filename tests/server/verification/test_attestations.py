@@ -101,6 +101,9 @@ def test_what_was_not_run_again_is_named(database: Database, key: Ed25519Private
         assert not_compared(session, found) == []
         accept(session, sign(sent, key))
         assert not_compared(session, found) == ["asv on mini", "sim on mini", "Panel"]
+        held = "mini, listening samples: 4 of 20 are not as they are made here, held to limits"
+        accept(session, sign(statement(compared=("bits", "asr", "sim", "asv"), left_out=(held,)), key))
+        assert not_compared(session, found) == ["listening samples on mini", "Panel"]
 
 
 def test_a_file_of_many_tasks_can_be_verified(client: TestClient, database: Database, key: Ed25519PrivateKey) -> None:
