@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -103,6 +103,7 @@ def compare_samples(
     differences: list[Difference] = []
     same: list[Apart] = []
     turned: list[Apart] = []
+    originals = _originals(run)
     for sample in samples:
         row = found.get(sample.clip)
         if row is None or row.resynthesis_sha256 is None:
@@ -112,7 +113,7 @@ def compare_samples(
         if isinstance(heard, Difference):
             differences.append(heard)
             continue
-        far = _apart(audio, heard, _originals(run, sample.clip))
+        far = _apart(audio, heard, originals(sample.clip))
         if submitted[sample.clip].resynthesis_sha256 == row.resynthesis_sha256:
             same.append(far)
             differences += _beyond(far, SAMPLE, name)
@@ -149,13 +150,16 @@ def compare_references(
     return tuple(differences)
 
 
-def _originals(run: RunFolder, clip: str) -> list[Sound]:
-    """Return the clip as a sample holds it, and what a codec was given of it under a condition."""
+def _originals(run: RunFolder) -> Callable[[str], Sequence[Sound]]:
+    """Return what gives a clip as a sample holds it, and what a codec was given of it under a condition."""
     info = run.info()
-    dataset = dataset_of_run(info.dataset)
-    audio, rate = load_mono(found := dataset.clip(clip))
-    conditions = dict.fromkeys((None, info.condition))
-    return [coder_input(given(of, dataset, found, audio, rate).samples, rate) for of in conditions]
+    dataset, conditions = dataset_of_run(info.dataset), dict.fromkeys((None, info.condition))
+
+    def originals(clip: str) -> list[Sound]:
+        audio, rate = load_mono(found := dataset.clip(clip))
+        return [coder_input(given(of, dataset, found, audio, rate).samples, rate) for of in conditions]
+
+    return originals
 
 
 def _played(data: bytes, audio: Audio, name: str) -> Sound | Difference:

@@ -92,23 +92,24 @@ def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[M
     return chosen, codecs, task_columns(codecs)
 
 
-def published_summaries(session: Session) -> list[tuple[MsebSummary, str]]:
-    """Return the means of all published encoders with the source of imported ones, '' of those of the program."""
+def published_summaries(session: Session, *, main_only: bool = False) -> list[tuple[MsebSummary, str]]:
+    """Return the means of all published encoders with the source of imported ones, '' of those of the program.
+
+    Of all metrics, or of the main one of each task.
+    """
     more = imported(session, "mseb")
     sources = {encoder.name: encoder.source for encoder in more}
-    found = summaries([*mseb_rows(), *(row for encoder in more for row in mseb_rows_of(encoder))])
+    rows = [*mseb_rows(), *(row for encoder in more for row in mseb_rows_of(encoder))]
+    found = summaries(rows, main_only=main_only)
     return [(each, sources.get(each.encoder, "")) for each in found]
 
 
 def published_tasks(session: Session) -> list[PublishedTask]:
     """Return a table a task of the main metrics of all published encoders."""
-    more = imported(session, "mseb")
-    rows = [*mseb_rows(), *(row for encoder in more for row in mseb_rows_of(encoder))]
-    sources = {encoder.name: encoder.source for encoder in more}
     groups: dict[tuple[str, str, str, str], list[PublishedLine]] = {}
-    for each in summaries(rows, main_only=True):
+    for each, source in published_summaries(session, main_only=True):
         key = (super_task_of(each.type), each.task, each.sub_task, each.metric)
-        groups.setdefault(key, []).append(_published_line(each, sources))
+        groups.setdefault(key, []).append(_published_line(each, source))
     order = {task: place for place, task in enumerate(mseb_about()["tasks"])}
     return [
         PublishedTask(super_task, _label(task, part), metric, metric not in LOWER_IS_BETTER, tuple(lines))
@@ -143,9 +144,8 @@ def _measured(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -
     return results[0], tuple(rows)
 
 
-def _published_line(each: MsebSummary, sources: dict[str, str]) -> PublishedLine:
+def _published_line(each: MsebSummary, source: str) -> PublishedLine:
     about = mseb_about()["encoders"].get(each.encoder, {"title": each.encoder, "kind": ""})
-    source = sources.get(each.encoder, "")
     return PublishedLine(
         about["title"], about["kind"], source, each.mean, each.lowest, each.highest, each.n, each.missing
     )

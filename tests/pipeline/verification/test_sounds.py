@@ -39,7 +39,7 @@ def _sounds(codec: str, off: float = 0.0) -> list[Sound]:
 def originals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the clips here those that the codecs are given."""
     clips = {f"c{number}": coder_input(sound, RATE) for number, sound in enumerate(_clips())}
-    monkeypatch.setattr(sounds, "_originals", lambda _run, clip: [clips[clip]])
+    monkeypatch.setattr(sounds, "_originals", lambda _run: lambda clip: [clips[clip]])
 
 
 def _compared(
@@ -100,7 +100,7 @@ def test_short_sounds_vary_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Of a fifth of a second another coder, here at 56 kbps, leaves levels of bands up to 5 dB elsewhere."""
     parts = [clip[4000:7200] for clip in _clips()]
     own = [sound[4000:7200] for sound in _sounds("g726_24k")]
-    monkeypatch.setattr(sounds, "_originals", lambda _run, clip: [coder_input(parts[int(clip[1:])], RATE)])
+    monkeypatch.setattr(sounds, "_originals", lambda _run: lambda clip: [coder_input(parts[int(clip[1:])], RATE)])
     monkeypatch.setitem(globals(), "_sounds", lambda _codec: own)
     assert _compared(tmp_path, "g726_24k", own, same=True, kbps=56) == ()
     monkeypatch.setattr(sounds, "_SHORTER", 0.0)
