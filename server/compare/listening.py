@@ -76,9 +76,8 @@ def _originals(
     """
     asked = first_samples(session, MOST_ASKED, [submission.id for submission in submissions], datasets)
     senders: dict[str, set[str]] = {}
-    for sender, samples in asked:
-        for sample in samples:
-            senders.setdefault(sample["reference_sha256"], set()).add(sender)
+    for sender, sample in asked:
+        senders.setdefault(sample["reference_sha256"], set()).add(sender)
     verified = {digest: sum(sender.startswith("verified:") for sender in its) for digest, its in senders.items()}
     return {digest: (verified[digest], len(its)) for digest, its in senders.items()}
 

@@ -16,6 +16,7 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggrega
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.statement import SAMPLES
 from codec_superb.server.database.models import (
     COUNTED,
     STANDING,
@@ -27,6 +28,7 @@ from codec_superb.server.database.models import (
     Submission,
 )
 from codec_superb.server.database.results import to_summary
+from codec_superb.server.database.run_again import not_run_again
 from codec_superb.server.datasets.credits import credited
 from codec_superb.server.storage.clip_blocks import block_columns, block_rows
 
@@ -94,10 +96,12 @@ def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
 
 def first_samples(
     session: Session, most: int, besides: Collection[str], datasets: Collection[str]
-) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """Yield who sent, and the samples of, the submissions ``besides`` and the first public ones on ``datasets``.
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield samples, each with who sent it: of the submissions ``besides`` and the first public ones on ``datasets``.
 
-    These are ``most`` in number, :data:`OF_ACCOUNT` of each account, so that many of one leave the others room.
+    These are ``most`` in number, :data:`OF_ACCOUNT` of each account, so that many of one leave the others room. A
+    verified submission is its own sender, but for samples that running again held to limits alone: those are its
+    account's word.
     """
     verified = case((Submission.status == "verified", Submission.id), else_=None)
     turn = func.row_number().over(partition_by=(verified, Submission.account_id), order_by=Submission.received)
@@ -106,9 +110,13 @@ def first_samples(
     first = select(ordered.c.id).where(ordered.c.turn <= OF_ACCOUNT).order_by(ordered.c.received).limit(most)
     wanted = {*besides, *session.scalars(first)}
     columns = Submission.id, Submission.status, Account.name, Submission.document["samples"]
-    found = select(*columns).outerjoin(Submission.account).where(Submission.id.in_(wanted))
-    for identity, status, account, samples in session.execute(found):
-        yield f"verified:{identity}" if status == "verified" else account or "", samples or ()
+    found = select(*columns, Submission.document["datasets"]).outerjoin(Submission.account)
+    rows = session.execute(found.where(Submission.id.in_(wanted))).all()
+    own_word = not_run_again(session, {row.id: row[4] for row in rows if row.status == "verified"})
+    for identity, status, account, samples, _ in rows:
+        for sample in samples or ():
+            again = status == "verified" and (sample["dataset"], SAMPLES) not in own_word.get(identity, ())
+            yield f"verified:{identity}" if again else account or "", sample
 
 
 def results_with_rows(session: Session, submission: Submission) -> Results:

@@ -16,6 +16,7 @@ from itsdangerous import URLSafeSerializer
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.server.compare import rows_of, running_board, store, tone
+from support.server.verified import attest
 
 from codec_superb.server.compare.listening import MOST_ASKED, shared_samples
 from codec_superb.server.database.models import Account, Submission
@@ -100,6 +101,24 @@ def test_what_was_run_again_says_what_the_original_is(database: Database, settin
         submissions = [session.get_one(Submission, identity) for identity in sent.values()]
         for entry in shared_samples(session, submissions):
             assert entry.original == 2
+
+
+def test_references_held_to_limits_are_their_accounts_word(database: Database, settings: Settings) -> None:
+    """Many verified submissions of one account, with a worse original within limits, outvote nobody."""
+    held = ["mini, listening samples: 6 of 6 are not as they are made here, held to limits"]
+    sent = {}
+    with database.transaction(write=True) as session:
+        for name, hertz, lines in (("opus_12k", 700.0, held), ("mp3_32k", 700.0, held), ("codec2_3200", 200.0, [])):
+            sounds = {clip: tone(PITCH[name]) for clip in CLIPS}
+            sent[name] = store(
+                session, name, rows_of(), sounds=sounds, files=settings.files, reference=tone(hertz), status="verified",
+                sender=f"who sends {hertz}",
+            ).id  # fmt: skip
+            attest(session, sent[name], "bits", left_out=lines)
+    with database.transaction() as session:
+        submissions = [session.get_one(Submission, identity) for identity in sent.values()]
+        entries = shared_samples(session, submissions)
+        assert [entry.original for entry in entries] == [2] * len(CLIPS)
 
 
 class TestTheTest:
