@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.compare.listening import BlindTestKey, opened_address, parse_choices, shared_samples
+from codec_superb.server.compare.repository import revision
 from codec_superb.server.compare.service import cleaned_names, find_submissions
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import ReadTransaction
@@ -116,6 +117,7 @@ def _by_name(request: Request, session: Session, names: list[str], seed: str) ->
 
 
 def _blind(request: Request, session: Session, submissions: list[Submission], seed: str) -> BlindTestKey:
-    key = ("samples", tuple(submission.id for submission in submissions))
+    # which original is heard depends on everybody's results
+    key = ("samples", revision(session), tuple(submission.id for submission in submissions))
     clips = comparison_cache(request).get(key, partial(shared_samples, session, submissions))
     return BlindTestKey(key_of(request), seed, submissions, clips)

@@ -20,7 +20,7 @@ from support.server.verified import attest
 
 from codec_superb.server.compare.listening import MOST_ASKED, shared_samples
 from codec_superb.server.database.models import Account, Submission
-from codec_superb.server.database.session import Database
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.settings import Settings
 
 PITCH = {"opus_12k": 300.0, "mp3_32k": 400.0, "codec2_3200": 500.0}
@@ -234,6 +234,26 @@ class TestAddresses:
             for submission in session.query(Submission):
                 submission.status = "withdrawn"
         assert client.get(urls[1]).status_code == 404
+
+    def test_a_withdrawn_vote_counts_no_more(self, client: TestClient, database: Database, settings: Settings) -> None:
+        """Which original is heard follows from what is public, not from what was when somebody first listened."""
+        other, usual = tone(200.0), tone(700.0)
+        with database.transaction(write=True) as session:
+            for name in ("opus_12k", "mp3_32k", "voter0", "voter1"):
+                sounds = {clip: tone(PITCH.get(name, 900.0)) for clip in CLIPS}
+                store(
+                    session, name, rows_of(), sounds=sounds, files=settings.files, status="verified",
+                    reference=other if name == "opus_12k" else usual, sender=f"who sends {name}",
+                )  # fmt: skip
+        asked = address("opus_12k", "mp3_32k")
+        heard = pitch(client.get(sounds_of(client.get(asked).text)[0][0]).content)
+        with database.transaction(write=True) as session:
+            for submission in session.query(Submission):
+                if submission.codec.name.startswith("voter"):
+                    submission.status = "withdrawn"
+            bump_revision(session)
+        after = pitch(client.get(sounds_of(client.get(asked).text)[0][0]).content)
+        assert (round(heard, -1), round(after, -1)) == (700, 200)
 
     @pytest.mark.parametrize(
         ("asked", "status", "part"),
