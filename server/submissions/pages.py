@@ -14,7 +14,7 @@ from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.storage.custom_tasks import custom_tasks
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.endpoints import Identity
-from codec_superb.server.verification.attestations import attestations_of
+from codec_superb.server.verification.attestations import attestations_of, not_compared
 from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
@@ -35,6 +35,7 @@ def submission_page(
         custom=custom_results(found.document),
         tasks=custom_tasks(found.document),
         attested=found.status == "verified" and bool(attestations_of(session, found.id)),
+        own_word=not_compared(session, found) if found.status == "verified" else [],
         own=signed_in is not None and signed_in.identity.account_id == found.account_id,
         reason_limit=REASON_LIMIT,
         previous=previous.id if previous else None,

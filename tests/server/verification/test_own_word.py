@@ -155,3 +155,4 @@ def test_a_page_links_attestations_where_there_is_one(board: TestClient) -> None
         page = board.get(f"/submissions/{identity}", headers=HTML).text
         assert told in page
         assert other not in page
+        assert ("Partly run again" in page) == (codec == "opus_12k")
