@@ -2,7 +2,8 @@
 
 Where the resynthesis is the submitted one to the last bit, bits and counts must be equal, and metrics lie within their
 own tolerance. Where it is not, floating-point codecs of another processor or version may have rounded otherwise: then
-:data:`OTHER_SOUND` says how far a clip, and the mean over all clips, may be off.
+:data:`~codec_superb.pipeline.verification.tolerances.OTHER_SOUND` says how far a clip, and the mean over all clips, may
+be off.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.verification.statement import DIFFERENCES, ClipVerdict, Difference, Tolerance
+from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND
 
 Number = int | float
 
@@ -33,52 +35,14 @@ class Change(NamedTuple):
     """How far the mean may be off, and the differences may spread."""
 
 
-# The 75 clips of `mini`, the input of the encoder changed by half an LSB of 24 bits: opus_12k, opus_64k, aac_64k and
-# mp3_64k give the same samples; of codec2_700 7 to 16 clips change, of codec2_1200 16 to 23, of lyra_3.2k 58 to 67, by
-# up to PESQ 0.28, STOI 0.015, ESTOI 0.012, F0 correlation 0.68, SDR 0.5 dB, mel distance 1.2 %; bits by 0. The spread
-# is above the largest root mean square of drawn clips, all or of a category, fewer than ten as ten: PESQ 0.08, STOI
-# 0.006, ESTOI 0.008, F0 correlation 0.25, SDR 0.21 dB, mel distance 0.41 %. Word errors: by up to 4 of a clip, by
-# a root mean square of up to 40 % of their scale; with a spread of 35 % none of six pairs differed, with 30 % a third
-# of lyra_3.2k's. The lag moved on two clips of lyra_3.2k, by a sample each, clipped samples on three of aac_24k, by up
-# to 9 of 144,000; those of speex_nb_8k and vorbis_q2, of which 11 and 74 clips change, stayed.
-OTHER_SOUND: Mapping[str, Tolerance] = {
-    "bits": Tolerance(clip=0.05, mean=0.005, spread=0.002),
-    "lag": Tolerance(clip=0.005, mean=0.0005, spread=0.001),
-    "clipped": Tolerance(clip=0.5, mean=0.02, spread=0.1),
-    "stft": Tolerance(clip=0.10, mean=0.01, spread=0.005),
-    "mel": Tolerance(clip=0.10, mean=0.01, spread=0.005),
-    "pesq": Tolerance(clip=0.15, mean=0.01, spread=0.02),
-    "pesq_c2": Tolerance(clip=0.15, mean=0.01, spread=0.02),
-    "stoi": Tolerance(clip=0.03, mean=0.005, spread=0.008),
-    "estoi": Tolerance(clip=0.04, mean=0.005, spread=0.01),
-    "f0corr": Tolerance(clip=1.0, mean=0.02, spread=0.3),
-    "f0corr_praat": Tolerance(clip=1.0, mean=0.02, spread=0.3),
-    "sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
-    "si_sdr": Tolerance(clip=0.10, mean=0.01, spread=0.008),
-    "beyond": Tolerance(clip=2.5, mean=0.02, spread=0.4),
-    "metric": Tolerance(clip=0.15, mean=0.01, spread=0.02),
-    "probe": Tolerance(clip=0.25, mean=0.02, spread=0.05),
-    "count": Tolerance(clip=0.25, mean=0.02, spread=0.35),
-    "answer": Tolerance(clip=1.0, mean=0.02, spread=0.3),
-}
-"""Of bits as a share of the submitted, of a lag of a second, of clipped samples of the larger number and 0.2 % of all;
-of a metric as a share of its scale (of the value for a distance without a largest one), ``metric`` for those without a
-row; ``beyond`` is what lies below the worst end of that scale, where single values are noise (SI-SDR of Codec2 by up to
-37 dB, 33 % of its scale as a root mean square); of a probe's number as a share of its range. A ``count`` of a probe is
-one of the larger of the two plus one; an ``answer`` is right, wrong or in part, between 0 and 1."""
-_TIPPING = (OTHER_SOUND["count"], OTHER_SOUND["answer"])
+_TIPPING = tuple(OTHER_SOUND[name] for name in ("errors", "count", "answer", "value", "defined"))
 """One word or answer of a model tips over as a whole: the differences are few and large, and only their mean tells."""
-_TIPPED = 4.0
+_TIPPED = 8.0
 """Errors of a clip that may come or go, however few there were."""
-SAME_SOUND: Mapping[str, Tolerance] = {
-    "probe": Tolerance(clip=0.02, mean=0.005, spread=0.02),
-    # weights and spectra of the GE2E encoder rounded to 10 bits, as on graphics cards, move cosines of 23 clips of
-    # `mini` by up to 0.00025, to 7 bits by 0.0018; samples off by 1e-7 turn the voice detector over on one clip, by up
-    # to 0.0066, a root mean square of 0.003 of its trials
-    "trial": Tolerance(clip=0.01, mean=0.0005, spread=0.003),
-}
-"""A model may round otherwise on another processor even on the same sound; metrics have their own tolerance. A
-``trial`` is a cosine: 2 % take many of them across a threshold."""
+_LETTERS = 6.0
+"""Characters of a word and the space behind it, where errors are counted in those."""
+_ERRORS = frozenset({"substitutions", "deletions", "insertions"})
+"""Kinds of word errors: one kind turns into another, and their sum stays nearly as it is."""
 _EQUAL = ("category", "sampling_rate", "samples", "tokens")
 """Follow from the dataset and from the codec's frames, whatever the processor."""
 _OF_SOUND = ("bits", "lag_samples", "clipped_samples")
@@ -226,19 +190,31 @@ def _compare_metrics(there: ClipRow, here: ClipRow, found: _Differences, *, same
             raise FailedHere(f"{here.clip}: {key} is in the file and was not computed here")
         if made.status == "failed" and submitted.status == "ok":
             raise FailedHere(f"{here.clip}: {key} fails here: {made.reason}")
-        if submitted.value is None or made.value is None:
-            found.equal(key, submitted.status, made.status)
-            continue
-        scale = _scale(METRICS[key], submitted.value)
-        one, other = (_on_scale(METRICS[key], value) for value in (submitted.value, made.value))
-        allowed = _allowed(METRICS[key], submitted.value, scale, same=same)
-        if same or abs(other - one) > allowed:
-            found.near(key, submitted.value, made.value, allowed)
-        if not same:
-            found.changes[key] = Change(one, other, scale, _other_sound(key))
-        below, under = submitted.value - one, made.value - other
-        if not same and (below or under):
-            found.may_move("beyond", below, under, scale, f"{key} beyond its scale")
+        _compare_definedness(METRICS[key], submitted.status, made.status, found, same=same)
+        if submitted.value is not None and made.value is not None:
+            _compare_values(METRICS[key], submitted.value, made.value, found, same=same)
+
+
+def _compare_definedness(metric: Metric, submitted: str, made: str, found: _Differences, *, same: bool) -> None:
+    if same or metric.undefined_by == "reference" or "failed" in (submitted, made):
+        found.equal(metric.key, submitted, made)
+    else:  # the pitch of a voice that can hardly be heard is found, or is not
+        one, other = (float(status == "ok") for status in (submitted, made))
+        found.changes[f"{metric.key} is defined"] = Change(one, other, 1.0, OTHER_SOUND["defined"])
+
+
+def _compare_values(metric: Metric, submitted: float, made: float, found: _Differences, *, same: bool) -> None:
+    scale = _scale(metric, submitted)
+    one, other = (_on_scale(metric, value) for value in (submitted, made))
+    allowed = _allowed(metric, submitted, scale, same=same)
+    if same or abs(other - one) > allowed:
+        found.near(metric.key, submitted, made, allowed)
+    if same:
+        return
+    found.changes[metric.key] = Change(one, other, scale, _other_sound(metric.key))
+    below, under = submitted - one, made - other
+    if below or under:
+        found.may_move("beyond", below, under, scale, f"{metric.key} beyond its scale")
 
 
 def _allowed(metric: Metric, value: float, scale: float, *, same: bool) -> float:
@@ -271,6 +247,9 @@ def _compare_probe(key: str, there: ProbeValue, here: ProbeValue, found: _Differ
                 _compare_alike(name, field, one, other, found)
             else:
                 _compare_other(name, field, one, other, found)
+    if not same and {field.name for field in row.sided} >= _ERRORS:
+        one, other = (sum(of.resynthesis[name] for name in _ERRORS) for of in (there, here))
+        found.changes[f"{key}.resynthesis.errors"] = Change(one, other, max(one, other) + 1, OTHER_SOUND["errors"])
 
 
 _OF_MODELS = "oracle_"
@@ -292,15 +271,24 @@ def _compare_other(name: str, field: Field, one: float, other: float, found: _Di
     if field.name == "rank":
         one, other = (1.0 / rank if rank else 0.0 for rank in (one, other))
     answer = field.name == "rank" or (field.minimum, field.maximum) == (0, 1)
-    limits = OTHER_SOUND["answer" if answer else "count" if field.whole else "probe"]
+    limits = OTHER_SOUND["answer" if answer else _quantity(field)]
     scale = 1.0 if answer else _range(field, one, other)
-    found.near(name, one, other, max(limits.clip * scale, _TIPPED if field.whole else 0.0))
+    tipped = _TIPPED * (_LETTERS if field.name.startswith("character") else 1.0) if field.whole else 0.0
+    found.near(name, one, other, max(limits.clip * scale, tipped))
     found.changes[name] = Change(one, other, scale, limits)
+
+
+def _quantity(field: Field) -> str:
+    if field.name in OTHER_SOUND:
+        return field.name
+    if field.whole:
+        return "errors" if field.name == "word_errors" else "count"
+    return "amount" if isinf(field.maximum) else "probe"
 
 
 def _range(field: Field, one: float, other: float) -> float:
     """Return what a difference of a probe's number is a share of."""
-    if field.whole or isinf(field.maximum):
+    if field.whole or isinf(field.maximum) or field.name == "value":  # captions have 50 of CIDEr's 1,000
         return max(abs(one), abs(other)) + 1
     return field.maximum - field.minimum
 

@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.tables.rows import CountsRow, KeptRow, PairRow
-from codec_superb.pipeline.verification.compare import OTHER_SOUND, SAME_SOUND, Change
+from codec_superb.pipeline.verification.compare import Change
 from codec_superb.pipeline.verification.statement import Difference, Tolerance
+from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND
 
 Sound = NDArray[np.float32]
 Place = tuple[str, str, bool]
 """Left, right and target of a pair."""
+
+
+_QUANTITIES = {"trials": "trial", "ranks": "answer"}
+"""What the pairs of a kind are in :data:`OTHER_SOUND`; others are amounts."""
 
 
 class ComparedPairs(NamedTuple):
@@ -35,8 +40,9 @@ def compare_pairs(
 
     ``changed``: the clips of a probe whose sound is not the submitted one to the last bit. A trial depends on those of
     its own clips alone; a rank among clips, and a count of tokens, on all of the probe. Of a probe the same pairs must
-    be there. A score is compared as a number of a probe is, on the range of the scores that were found here; counts by
-    their names, since bits of a clip are thousands and the tokens that a disturbance leaves in a codebook are tens.
+    be there. A score is compared as a number of a probe is, on the range of the scores that were found here; a rank of
+    other sound as an answer, 1 over it; counts by their names, since bits of a clip are thousands and the tokens that a
+    disturbance leaves in a codebook are tens.
     """
     submitted, found = _by_probe(there), _by_probe(here)
     differences: list[Difference] = []
@@ -48,7 +54,10 @@ def compare_pairs(
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
         kind = PROBES[probe].pairs
-        limits = SAME_SOUND["trial" if kind == "trials" else "probe"]
+        alike, others = (
+            SAME_SOUND["trial" if kind == "trials" else "probe"],
+            OTHER_SOUND[_QUANTITIES.get(kind, "amount")],
+        )
         # targets raised and the others lowered would leave the mean of all of them as it is
         groups: dict[str, list[Place]] = {}
         for place in sorted(other):
@@ -58,8 +67,10 @@ def compare_pairs(
             for same in (True, False):
                 its = [place for place in places if _is_alike(place, side, kind, changed.get(probe, ())) == same]
                 both = [(getattr(one[place], side), getattr(other[place], side)) for place in its]
-                its_limits = limits if same else OTHER_SOUND["probe"]
-                _compare_side(name, both, differences, changes, its_limits, counts=kind == "counts", same=same)
+                if kind == "ranks" and not same:
+                    both = [(first and 1.0 / first, second and 1.0 / second) for first, second in both]
+                limits = alike if same else others
+                _compare_side(name, both, differences, changes, limits, counts=kind == "counts", same=same)
     return ComparedPairs(tuple(differences), changes)
 
 

@@ -12,8 +12,9 @@ from support.pipeline.stats import card, draw_rows, failed, ok, row, stamp
 from codec_superb.applications.table import PROBES
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
-from codec_superb.pipeline.verification.compare import OTHER_SOUND, Change, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.compare import Change, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.statement import DIFFERENCES
+from codec_superb.pipeline.verification.tolerances import OTHER_SOUND
 from codec_superb.pipeline.verification.verify import is_exact
 
 ONE, OTHER = "1" * 64, "2" * 64
@@ -39,11 +40,11 @@ def clips() -> list[ClipRow]:
 
 
 def test_a_clip_of_other_sound_may_be_off(clips: Sequence[ClipRow]) -> None:
-    """By 15 % of PESQ's scale and 5 % of the bits, no more; of the same sound by PESQ's own tolerance and no bit."""
+    """By 20 % of PESQ's scale and 5 % of the bits, no more; of the same sound by PESQ's own tolerance and no bit."""
     there = clips[0]
-    assert quantities(there, moved(there, 0.74)) == []
-    assert quantities(there, moved(there, 0.76)) == ["pesq"]
-    assert quantities(there, moved(there, 0.76), exact=True) == ["resynthesis_sha256", "pesq"]
+    assert quantities(there, moved(there, 0.99)) == []
+    assert quantities(there, moved(there, 1.01)) == ["pesq"]
+    assert quantities(there, moved(there, 1.01), exact=True) == ["resynthesis_sha256", "pesq"]
     assert there.bits is not None
     assert quantities(there, moved(there, 0, bits=round(1.04 * there.bits))) == []
     assert quantities(there, moved(there, 0, bits=round(1.06 * there.bits))) == ["bits"]
@@ -54,12 +55,12 @@ def test_a_clip_of_other_sound_may_be_off(clips: Sequence[ClipRow]) -> None:
 
 
 def test_means_of_other_sound_tell_a_raised_figure_from_rounding(clips: Sequence[ClipRow]) -> None:
-    """A tenth more PESQ everywhere is found, though each clip may be off by more; rounding of as much is not."""
-    raised = [compare_clip(there, moved(there, -0.1), exact=False) for there in clips]
+    """A seventh more PESQ everywhere is found, though each clip may be off by more; rounding of as much is not."""
+    raised = [compare_clip(there, moved(there, -0.15), exact=False) for there in clips]
     assert all(entry.verdict.verdict == "agrees" for entry in raised)
     (drift,) = drifts([of.changes for of in raised])
     assert drift.quantity == "pesq"
-    assert drift.allowed == pytest.approx(5 * (0.01 + 2 * 0.02 / 30**0.5))
+    assert drift.allowed == pytest.approx(5 * (0.01 + 2 * 0.035 / 30**0.5))
     noise = np.random.default_rng(0).normal(0, 0.08, len(clips))
     assert (
         drifts(
@@ -72,7 +73,7 @@ def test_means_of_other_sound_tell_a_raised_figure_from_rounding(clips: Sequence
 
 @pytest.mark.parametrize("number", range(1, 10))
 def test_few_clips_of_other_sound_gain_less_than_many(clips: Sequence[ClipRow], number: int) -> None:
-    """One may move by sqrt(10) spreads, 0.316 PESQ, several by as much together: not each by what one clip may."""
+    """One may move by sqrt(10) spreads, 0.553 PESQ, several by as much together: not each by what one clip may."""
 
     def raised(by: float) -> list[str]:
         moves = [compare_clip(there, moved(there, -by), exact=False) for there in clips[:number]]
@@ -80,10 +81,11 @@ def test_few_clips_of_other_sound_gain_less_than_many(clips: Sequence[ClipRow], 
         unmoved = [compare_clip(there, moved(there, 0, ONE), exact=False).changes for there in clips[number:]]
         return [of.quantity for of in drifts([*(entry.changes for entry in moves), *unmoved])]
 
-    each = (10 / number) ** 0.5 * 5 * 0.02
+    by_spread, by_mean = (10 / number) ** 0.5 * 5 * 0.035, 10 / number * 5 * (0.01 + 2 * 0.035 / 10**0.5)
+    each = min(by_spread, by_mean)
     assert raised(0.99 * each) == []
-    assert raised(1.01 * each) == ["pesq, spread of the differences"]
-    assert raised(0.7) == (["pesq"] if number > 1 else ["pesq, spread of the differences"])
+    assert raised(1.01 * each) == ["pesq" if by_mean < by_spread else "pesq, spread of the differences"]
+    assert raised(0.95) == (["pesq"] if number > 1 else ["pesq, spread of the differences"])
 
 
 def answers(*, there: Sequence[float], here: Sequence[float], other: str = OTHER) -> list[Compared]:
@@ -132,24 +134,28 @@ def test_what_lies_above_a_scale_is_held_as_on_it(clips: Sequence[ClipRow], key:
 
 
 def test_a_single_answer_of_a_model_may_tip_over() -> None:
-    """Right there and wrong here, on one or two of few clips of other sound; of three the submitter has chosen."""
+    """Right there and wrong here, on one to three of few clips of other sound; of four the submitter has chosen."""
     name, limits = "aec.resynthesis.correct", OTHER_SOUND["answer"]
     alike = [{name: Change(0.0, 0.0, 1.0, limits)}] * 6
     tipped = {name: Change(1.0, 0.0, 1.0, limits)}
     assert drifts([*alike, tipped]) == ()
-    assert drifts([*alike, *[tipped] * 2]) == ()
-    assert [of.quantity for of in drifts([*alike, *[tipped] * 3])] == [name]
+    assert drifts([*alike, *[tipped] * 3]) == ()
+    assert [of.quantity for of in drifts([*alike, *[tipped] * 4])] == [name]
 
 
 def test_a_word_may_tip_over() -> None:
-    """Where there are few errors one more is most of them, and a sentence may gain four; no mean is lowered so."""
+    """Where there are few errors one more is most of them, and a sentence may gain eight; no mean is lowered so."""
     honest = answers(there=[0, 1, 4, *[0, 1, 2, 3, 2] * 4], here=[1, 0, 0, *[0, 1, 2, 3, 2] * 4])
     assert all(of.verdict.verdict == "agrees" for of in honest)
     assert drifts([of.changes for of in honest]) == ()
     forged = answers(there=[1, 1, 2, 0] * 6, here=[3, 2, 3, 1] * 6)
     assert all(of.verdict.verdict == "agrees" for of in forged)
-    assert [of.quantity for of in drifts([of.changes for of in forged])] == ["asr.resynthesis.insertions"]
-    (removed,) = answers(there=[0], here=[5])
+    assert [of.quantity for of in drifts([of.changes for of in forged])] == [
+        "asr.resynthesis.errors", "asr.resynthesis.insertions",
+    ]  # fmt: skip
+    fewer = answers(there=[2, 2, 3, 1] * 6, here=[3, 3, 3, 2] * 6)  # a quarter fewer: the sum alone tells
+    assert [of.quantity for of in drifts([of.changes for of in fewer])] == ["asr.resynthesis.errors"]
+    (removed,) = answers(there=[0], here=[9])
     assert removed.verdict.verdict == "differs"
     (same,) = answers(there=[0], here=[1], other=ONE)
     assert same.verdict.verdict == "differs"
@@ -354,3 +360,21 @@ def test_the_same_sound_is_demanded_where_nothing_else_is() -> None:
     assert not is_exact(opus, (stamp("score"),), here)
     for other in ({"packages": {"numpy": "2.1"}}, {"platform": "Windows"}):
         assert not is_exact(opus, (here.model_copy(update=other),), here)
+
+
+def test_whether_a_pitch_is_found_may_tip_over(clips: Sequence[ClipRow]) -> None:
+    """On a clip of other sound; on a fifth of all the submitter has chosen, and of the same sound nothing tips over."""
+    nothing = MetricValue(status="undefined", value=None, reason="no voiced frames")
+
+    def compared(number: int, sound: str) -> list[Compared]:
+        there = [
+            of.model_copy(update={"metrics": of.metrics | {"f0corr": nothing if at < number else ok(0.9)}})
+            for at, of in enumerate(clips)
+        ]
+        here = [_valued(of, "f0corr", 0.9, sound) for of in clips]
+        return [compare_clip(one, two, exact=False) for one, two in zip(there, here, strict=True)]
+
+    assert {of.verdict.verdict for of in compared(6, OTHER)} == {"agrees"}
+    assert drifts([of.changes for of in compared(1, OTHER)]) == ()
+    assert [of.quantity for of in drifts([of.changes for of in compared(6, OTHER)])] == ["f0corr is defined"]
+    assert [of.verdict.verdict for of in compared(1, ONE)][:2] == ["differs", "agrees"]

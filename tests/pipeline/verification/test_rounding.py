@@ -1,0 +1,112 @@
+"""Codecs whose sound depends on the processor: honest results of another one agree, or nothing is said of them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import av
+import pytest
+from support.pipeline.verified import Change, forged, packed, raised, speech_run
+
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.verification.again import CannotRun, Rerun
+from codec_superb.pipeline.verification.verify import Asked, verify
+from codec_superb.pipeline.workers.executor import Executor
+
+CLIPS = 6
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Executor]:
+    """One worker for all."""
+    with Executor(1) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, pool: Executor) -> RunFolder:
+    """Run clips of synthetic speech through AAC."""
+    return speech_run(tmp_path_factory.mktemp("aac"), CLIPS, pool, codec="aac_24k")
+
+
+@pytest.fixture(scope="module")
+def again(run: RunFolder) -> Rerun:
+    """Where all of them are run again."""
+    folder = run.path.parents[2]
+    return Rerun(folder / "again", datasets=[str(folder / "voices")], device="cpu")
+
+
+def _asked() -> Asked:
+    return Asked(secrets.token_hex(32), 0)
+
+
+def _another(change: Change) -> Change:
+    """Give the row another sound, too."""
+    return lambda row: change(row).model_copy(update={"resynthesis_sha256": "0" * 64})
+
+
+def _unchanged(row: ClipRow) -> ClipRow:
+    return row
+
+
+class TestAac:
+    """FFmpeg's AAC decides by rounding which coefficients are coded: of its other sound no number tells."""
+
+    def test_the_same_sound_agrees(self, run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path) -> None:
+        """As any codec's, on a machine of the same kind."""
+        assert verify(packed(run, tmp_path / "honest.zip"), _asked(), again, pool=pool).verdict == "agrees"
+
+    @pytest.mark.parametrize("change", [_unchanged, raised("pesq", 0.4), raised("mel", -0.001)])
+    def test_of_another_sound_nothing_is_said(
+        self, run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path, change: Change
+    ) -> None:
+        """An honest result of another processor is not held, and a forged one is not verified."""
+        clips = [row.clip for row in run.rows()][:2]
+        with pytest.raises(CannotRun, match=f"got 4 of {CLIPS}; on another processor it differs by more"):
+            verify(forged(run, tmp_path / "other.zip", clips, _another(change)), _asked(), again, pool=pool)
+
+    def test_a_forged_clip_of_the_same_sound_differs(
+        self, run: RunFolder, again: Rerun, pool: Executor, tmp_path: Path
+    ) -> None:
+        """Whatever the others sound like."""
+        first, second, *_ = (row.clip for row in run.rows())
+
+        def change(row: ClipRow) -> ClipRow:
+            better = raised("pesq", 0.2)(row)
+            return _another(_unchanged)(row) if row.clip == first else better
+
+        statement = verify(forged(run, tmp_path / "both.zip", [first, second], change), _asked(), again, pool=pool)
+        assert statement.verdict == "differs"
+        assert [line for line in statement.differing() if second in line]
+
+
+_WITHOUT_AVX = f"""
+import ctypes
+ctypes.CDLL({str(next(Path(av.__file__).parents[1].glob("av.libs/libavutil*"), ""))!r}).av_force_cpu_flags(0)
+"""
+"""Every process loads the library that PyAV uses and switches its code for this processor off."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not list(Path(av.__file__).parents[1].glob("av.libs/libavutil*")), reason="PyAV without libraries")
+@pytest.mark.parametrize("codec", ["vorbis_q0", "wma_32k", "eac3_32k"])
+def test_an_honest_result_of_another_processor_agrees(codec: str, pool: Executor, tmp_path: Path) -> None:
+    """With FFmpeg's AVX and FMA code switched off: metrics, trials, ranks and opinion scores of other sound."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "sitecustomize.py").write_text(_WITHOUT_AVX, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path / "path"), *filter(None, [os.environ.get("PYTHONPATH", "")])])
+    command = [sys.executable, "-m", "codec_superb", "bench", "--codec", codec, "--dataset", "mini"]
+    command += ["--application", "asv,aec,quality", "--workers", "1", "--out", str(tmp_path / "there")]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path}, timeout=600)
+    file = tmp_path / "there" / f"{codec}.zip"
+    statement = verify(file, _asked(), Rerun(tmp_path / "again", device="cpu"), pool=pool)
+    assert statement.differing() == []
+    assert {"asv", "aec", "dnsmos", "sim"} <= set(statement.compared)
+    same = sum(clip.same_sound for clip in statement.clips)
+    assert same < len(statement.clips) // 2, "this processor rounds as one without AVX: the test compares nothing"
