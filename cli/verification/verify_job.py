@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from codec_superb.cli.verification.worker import Context
     from codec_superb.pipeline.verification.statement import Statement
     from codec_superb.server.database.models import VerificationJob
+    from codec_superb.server.verification.jobs import Outcome
 
 
 def run_verify(context: Context, job: VerificationJob) -> None:
     """Run the job's clips again with a codec of the catalogue, or of an installed plug-in, and store what came out.
 
     Files that a stranger names are never run. A codec or weights that are not here end the job as ``cannot run``, with
-    the reason; the submission stays as it is. For a dataset that is not here yet the job waits.
+    the reason; the submission stays as it is. For a dataset that is not here yet the job waits. Where the drawn clips
+    ran and nothing can be said of them, no other version has a draw by itself.
     """
     from codec_superb.cli.console import note
-    from codec_superb.pipeline.verification.again import CannotRun, NotPrepared
+    from codec_superb.pipeline.verification.again import CannotRun, NothingSaid, NotPrepared
     from codec_superb.pipeline.verification.compare import FailedHere
     from codec_superb.server.verification.jobs import finish, give_back
 
@@ -37,8 +39,9 @@ def run_verify(context: Context, job: VerificationJob) -> None:
         with context.database.transaction(write=True) as session:
             give_back(session, job, context.worker, pause=UNPREPARED, message=str(error))
     except (CannotRun, FailedHere) as error:
+        outcome: Outcome = "nothing said" if isinstance(error, (NothingSaid, FailedHere)) else "cannot run"
         with context.database.transaction(write=True) as session:
-            finish(session, job, context.worker, "cannot run", str(error))
+            finish(session, job, context.worker, outcome, str(error))
     else:
         _store(context, job, statement)
 

@@ -47,6 +47,10 @@ class CannotRun(PipelineError):
     """The codec, its weights or a dataset are not here: nothing can be said about the file."""
 
 
+class NothingSaid(CannotRun):
+    """Drawn clips were run and sound otherwise, as on another machine: another draw might have agreed."""
+
+
 class NotPrepared(CannotRun):
     """A dataset of the benchmark is not on this machine; the text names the command that fetches it."""
 

@@ -19,7 +19,7 @@ from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_o
 from codec_superb.pipeline.submission.parts.reading import PartSource
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
-from codec_superb.pipeline.verification.again import CannotRun, Made, Rerun, run_again
+from codec_superb.pipeline.verification.again import CannotRun, Made, NothingSaid, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
 from codec_superb.pipeline.verification.compare import Change, Compared, FailedHere, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
@@ -265,17 +265,17 @@ def _build(stamp: Provenance) -> tuple[object, ...]:
 
 
 def _refuse_untold(card: Card, clips: Sequence[ClipVerdict]) -> None:
-    """Raise CannotRun where a deterministic codec sounds otherwise, as of other versions, or an erratic one."""
+    """Raise NothingSaid where a deterministic codec sounds otherwise, as of other versions, or an erratic one."""
     same = sum(clip.same_sound for clip in clips)
     if same == len(clips):
         return
     if card.family in ERRATIC:
-        raise CannotRun(
+        raise NothingSaid(
             f"{card.name}: expected the same sound of every clip, got {same} of {len(clips)}; on another processor "
             "it differs by more than a forged number would, so nothing can be said: verify it on such a machine"
         )
     if is_deterministic(card):
-        raise CannotRun(
+        raise NothingSaid(
             f"{card.name}: expected the same sound of every clip, as this codec does not depend on the processor, got "
             f"{same} of {len(clips)}; the file names another system or other versions of libraries than those here, so "
             "nothing can be said: verify it with those"

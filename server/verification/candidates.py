@@ -23,9 +23,10 @@ def enqueue_unverified(session: Session) -> int:
     Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
     would have fifty draws. Also what waits beside others' results of the codec alone: under a name of the catalogue in
     whose front it would stand, or clean ones beside which it is too good under a condition. Nothing of an account about
-    whom the last decision was against it: a moderator is to look first.
+    whom the last decision was against it: a moderator is to look first. Nor where the last run of a version ended with
+    nothing said: that depends on the clips that are drawn, and another draw might miss those that are false.
     """
-    _drop_jobs(session, ~_newest())
+    _drop_jobs(session, ~_newest() | _nothing_said())
     doubted: dict[int | None, bool] = {}
     found = 0
     for row in _candidates(session):
@@ -74,7 +75,7 @@ def _candidates(session: Session) -> Iterator[Any]:
     wanted = (
         select(Submission.id, Submission.account_id, Submission.status, Submission.warnings)
         .where((Submission.status == "self-reported") | waits, Submission.custom.is_(False), ~known.exists())
-        .where(_newest(), ~_differed())
+        .where(_newest(), ~_differed(), ~_nothing_said())
         .order_by(Submission.received, Submission.id)
     )
     yield from session.execute(wanted).all()
@@ -99,6 +100,22 @@ def _differed() -> ColumnElement[bool]:
         ~Attestation.agrees, same.account_id == Submission.account_id, same.codec_id == Submission.codec_id,
         same.condition == Submission.condition, same.version >= Submission.version,
     ).exists()  # fmt: skip
+
+
+def _nothing_said() -> ColumnElement[bool]:
+    """Whether a version of the same account, codec and condition was drawn from in vain, and none agreed since."""
+    same, later = aliased(Submission), aliased(Submission)
+    drawn, agreed = aliased(VerificationJob), aliased(VerificationJob)
+    since = select(agreed.id).where(
+        agreed.submission_id == later.id, agreed.kind == "verify", agreed.outcome == "agrees", agreed.id > drawn.id,
+        later.account_id == same.account_id, later.codec_id == same.codec_id, later.condition == same.condition,
+    )  # fmt: skip
+    in_vain = select(drawn.id).where(
+        drawn.submission_id == same.id, drawn.kind == "verify", drawn.outcome == "nothing said", ~since.exists(),
+        same.account_id == Submission.account_id, same.codec_id == Submission.codec_id,
+        same.condition == Submission.condition,
+    )  # fmt: skip
+    return in_vain.exists()
 
 
 def _drop_jobs(session: Session, which: ColumnElement[bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from support.server.board import make_submission
@@ -15,7 +16,7 @@ from codec_superb.server.moderation.service import decide
 from codec_superb.server.names.claims import STANDS_FOR, is_doubted
 from codec_superb.server.people.audit import record
 from codec_superb.server.verification.candidates import after_difference, enqueue_unverified
-from codec_superb.server.verification.jobs import claim, enqueue_by_hand, finish
+from codec_superb.server.verification.jobs import Outcome, claim, enqueue_by_hand, finish
 
 
 def queued(session: Session) -> list[str]:
@@ -57,6 +58,52 @@ def test_many_versions_are_one_draw(database: Database) -> None:
         assert enqueue_unverified(session) == 0
         decide(session, second, "accept", "a library of another version", actor="Mo")
         assert enqueue_unverified(session) == 2  # the account's other codecs
+
+
+def test_nothing_said_is_one_draw_too(database: Database) -> None:
+    """False clips of AAC are other sound: a draw that misses them agrees, so that no version has another by itself."""
+    with database.transaction(write=True) as session:
+
+        def ends(identity: str, outcome: Outcome) -> None:
+            job = claim(session, "worker", kinds=("verify",))
+            assert job is not None
+            assert job.submission_id == identity
+            assert finish(session, job, "worker", outcome, "")
+
+        first = make_submission(session, "aac_24k", owner="eve")
+        assert enqueue_unverified(session) == 1
+        waiting = [make_submission(session, "aac_24k", owner="eve")]
+        ends(first, "nothing said")
+        honest = make_submission(session, "aac_24k", owner="ann")
+        other = make_submission(session, "aac_32k", owner="eve")
+        assert enqueue_unverified(session) == 2
+        assert queued(session) == [honest, other]  # nobody else's, and no other codec, is in doubt
+        waiting.append(make_submission(session, "aac_24k", owner="eve"))
+        assert enqueue_unverified(session) == 0
+        assert set(statuses(session, first, *waiting)) == {"self-reported"}
+        ends(honest, "agrees")
+        ends(other, "cannot run")  # a codec that is not here: it depends on no draw
+        newer = make_submission(session, "aac_32k", owner="eve")
+        assert enqueue_unverified(session) == 1
+        ends(newer, "cannot run")
+        enqueue_by_hand(session, waiting[-1], None, actor="Mo")
+        assert enqueue_unverified(session) == 0
+        ends(waiting[-1], "agrees")
+        make_submission(session, "aac_24k", owner="eve")
+        assert enqueue_unverified(session) == 1
+
+
+def test_a_job_that_waits_behind_one_in_vain_goes(database: Database) -> None:
+    """It was queued before the outcome was known."""
+    with database.transaction(write=True) as session:
+        make_submission(session, "aac_24k", owner="eve")
+        enqueue_unverified(session)
+        if (running := claim(session, "worker", kinds=("verify",))) is None:
+            pytest.fail("nothing was queued")
+        make_submission(session, "aac_24k", owner="eve")
+        assert (enqueue_unverified(session), len(queued(session))) == (1, 1)
+        assert finish(session, running, "worker", "nothing said", "")
+        assert (enqueue_unverified(session), queued(session)) == (0, [])
 
 
 def test_a_run_that_was_asked_for_before_says_nothing_of_what_differs(database: Database) -> None:

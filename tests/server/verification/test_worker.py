@@ -119,6 +119,26 @@ def test_a_dataset_that_is_not_here_yet(
     assert "run `codec-superb datasets prepare mini`" in job.message
 
 
+def test_a_draw_in_vain_is_the_only_one(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
+    """Of another sound by other libraries nothing can be said: a newer version is not drawn from by itself."""
+
+    def claimed(name: str) -> Path:
+        copy = RunFolder(tmp_path / name / run.path.name)
+        stamps = tuple(of.model_copy(update={"packages": {"av": name}}) for of in run.info().provenance)
+        copy.write_info(run.info().model_copy(update={"provenance": stamps}))
+        rows = [row.model_copy(update={"resynthesis_sha256": "0" * 64}) for row in run.rows()]
+        copy.write_rows(rows, list(run.info().metrics))
+        return packed(copy, tmp_path / f"{name}.zip")
+
+    settings = settings.model_copy(update={"verify_accepted": True})
+    first = stored(database, settings, claimed("first"), owner="eve")
+    assert work(context_of(database, settings), HANDLERS, once=True) == 1
+    submission, job = look(database, first)
+    assert (submission.status, job.outcome) == ("self-reported", "nothing said")
+    stored(database, settings, claimed("second"), owner="eve")
+    assert work(context_of(database, settings), HANDLERS, once=True) == 0
+
+
 @pytest.mark.sample(2, among="a worker that verifies")
 def test_what_the_worker_makes_of_files(run: RunFolder, database: Database, settings: Settings, tmp_path: Path) -> None:
     """Honest: verified and signed by the board. Forged: held. Unknown code, even named as a file: never run."""
