@@ -93,7 +93,7 @@ def verify(
     if missing := [of.name for of in opened.submission.datasets if not drawn.get(of.name)]:
         raise CannotRun(f"{', '.join(missing)}: the file has no clips of it")
     if asked.clips is None:
-        drawn |= _whole(opened, seed_of(digest, asked.nonce))
+        drawn |= _whole(opened, seed_of(digest, asked.nonce)) | _by_sound(opened, seed_of(digest, asked.nonce))
     ran = {name: tuple(sorted({*clips, *_sampled(opened, name)})) for name, clips in drawn.items()}
     made = run_again(opened.submission, _chosen(opened.rows, drawn), ran, how, pool, progress or SilentProgress())
     return _statement(opened, digest, asked.nonce, drawn, made)
@@ -106,6 +106,22 @@ def _whole(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
     needing |= {of.name for of in opened.submission.datasets if joint & {info.probe for info in of.probes}}
     clips = draw(opened.rows, seed, 0)
     return {name: clips[name] for name in needing if len(clips[name]) <= WHOLE}
+
+
+def _by_sound(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
+    """Draw all clips of what is believed for its sound alone, since of another sound nothing is said.
+
+    Else false clips would be other sound, and files would be sent until a draw misses them.
+    """
+    family, here = opened.submission.codec.family, stamp("resynth", "cpu")
+    erratic = {of.name for of in opened.submission.datasets if family in ERRATIC}
+    elsewhere = {
+        of.name
+        for of in opened.submission.datasets
+        if family in SAME_EVERYWHERE and any(_build(made) != _build(here) for made in of.provenance)
+    }
+    clips = draw(opened.rows, seed, 0)
+    return {name: clips[name] for name in erratic | elsewhere}
 
 
 def _sampled(opened: OpenedSubmission, dataset: str) -> set[str]:
