@@ -101,16 +101,13 @@ def _compare_side(
     scores = [other for _, other in numbers]
     lowest = min(0.0, *scores) if counts else min(scores)
     scale = max(max(scores) - lowest, 1.0)  # a few scores that are nearly alike have no range
-    if counts and same:  # a count of each clip, as other whole numbers of a probe
-        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]) / (max(map(abs, pair)) + 1))
-        allowed = limits.clip * (max(abs(one), abs(other)) + 1)
+    # a count of each clip of the same sound has its own scale, as other whole numbers of a probe
+    scales = [max(map(abs, pair)) + 1 if counts and same else scale for pair in numbers]
+    (one, other), own = max(zip(numbers, scales, strict=True), key=lambda of: abs(of[0][1] - of[0][0]) / of[1])
+    if abs(other - one) > limits.clip * own:
+        differences.append(Difference(quantity=name, submitted=one, found=other, allowed=limits.clip * own))
     else:
-        one, other = max(numbers, key=lambda pair: abs(pair[1] - pair[0]))
-        allowed = limits.clip * scale
-    if abs(other - one) > allowed:
-        differences.append(Difference(quantity=name, submitted=one, found=other, allowed=allowed))
-    else:
-        changes += [{name: Change(one, other, scale, limits)} for one, other in numbers]
+        changes += [{name: Change(*pair, its, limits)} for pair, its in zip(numbers, scales, strict=True)]
 
 
 def _each_pair(rows: Iterable[KeptRow]) -> Iterator[PairRow]:

@@ -74,6 +74,20 @@ class TestPairs:
             f"tokens_rate.pairs.resynthesis, {names[1]}"
         ]
 
+    def test_counts_of_the_same_sound_are_not_all_a_little_lower(self) -> None:
+        """Clips of a few tokens beside one of very many: the mean is held to what their own sizes allow."""
+
+        def counts(share: float) -> list[CountsRow]:
+            sizes = [*[100.0] * 70, 5000.0, 5000.0]
+            return [
+                counts_row("mini", "tokens_rate", f"c{at}", ("bits:coded:all",), (size,), (size * share,))
+                for at, size in enumerate(sizes)
+            ]
+
+        for share, found in ((1.0, 0), (0.995, 0), (0.985, 1)):
+            compared = compare_pairs(counts(share), counts(1.0), {})
+            assert len([*compared.differences, *drifts(compared.changes)]) == found
+
     def test_other_trials_differ(self) -> None:
         """Trials that were left out, or that nobody made here, are told by their number."""
         honest = self.trials()
