@@ -1,24 +1,27 @@
-"""Compare figures that depend on an order: limits of single scores bound no equal error rate and no average precision.
+"""Compare figures that depend on an order or a threshold: limits of single numbers bound no equal error rate or recall.
 
-Scores that are moved by little, each to the other side of a threshold, change their mean and spread by next to nothing.
+Numbers that move by little, each to the other side of a threshold, change their mean and spread by next to nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from math import isfinite, sqrt
 
 import numpy as np
 
-from codec_superb.applications.metric_functions import Evidence
+from codec_superb.applications.metric_functions import Evidence, mean, percentage
 from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.aggregates.evidence import paired_evidence_of, probe_metric_function
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.verification.compare import ERRORS, FEWEST
 from codec_superb.pipeline.verification.statement import Difference
 from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND
 
 Kept = tuple[Sequence[ClipRow], Iterable[KeptRow]]
 """Rows of a dataset's clips, and its pairs."""
+_MEANS = frozenset(f"{of.__module__}:{of.__name__}" for of in (mean, percentage))
+"""What computes a figure that the limits of its field's mean bound."""
 STEPS = 2
 """Trials, ranks or clips that may tip over, however few there are: on ``mini`` one trial is 1.5 points."""
 
@@ -26,10 +29,10 @@ STEPS = 2
 def compare_figures(probe: Probe, there: Kept, here: Kept, *, alike: bool) -> list[Difference]:
     """Compare the figures of a probe, submitted and found, over the clips that have its numbers on both sides.
 
-    Means, and rates of errors, are left out: their own limits bound them. ``alike``: all clips sound the same to the
-    last bit. Originals always do.
+    Means, and what has no largest value (rates of errors), are left out: their own limits bound them. ``alike``: all
+    clips sound the same to the last bit. Originals always do.
     """
-    figures = [figure for figure in probe.metrics if _depends_on_order(figure, probe)]
+    figures = [figure for figure in probe.metrics if _is_no_mean(figure, probe)]
     clips = _taking(probe, there[0]) & _taking(probe, here[0])
     if not figures or not clips:
         return []
@@ -46,9 +49,10 @@ def compare_figures(probe: Probe, there: Kept, here: Kept, *, alike: bool) -> li
     ]
 
 
-def _depends_on_order(figure: ProbeMetric, probe: Probe) -> bool:
+def _is_no_mean(figure: ProbeMetric, probe: Probe) -> bool:
+    """Whether it follows from an order, or from which clips are beyond a threshold: a sentence error rate, a recall."""
     scaled = isfinite(figure.minimum) and isfinite(figure.maximum)
-    return scaled and not figure.field and not figure.per and probe.pairs not in ("frames", "counts")
+    return scaled and figure.target not in _MEANS and probe.pairs not in ("frames", "counts")
 
 
 def _taking(probe: Probe, rows: Iterable[ClipRow]) -> set[str]:
@@ -63,10 +67,17 @@ def _differing(
         compute = probe_metric_function(figure)
         submitted, found = (float(compute(evidence, np.ones((1, clips)))[0]) for evidence in (one, other))
         limits = table.get(figure.key) or table["figure"]
-        allowed = max(limits.clip, STEPS / _fewest(other, clips)) * (figure.maximum - figure.minimum)
+        share = _share_of_answers(clips) if figure.field and not alike else limits.clip
+        allowed = max(share, STEPS / _fewest(other, clips)) * (figure.maximum - figure.minimum)
         if isfinite(submitted) and isfinite(found) and abs(found - submitted) > allowed:
             quantity = f"{figure.key}, {side}"
             yield Difference(quantity=quantity, submitted=submitted, found=found, allowed=allowed)
+
+
+def _share_of_answers(clips: int) -> float:
+    """Return by how much a figure of each clip's own answer may be off, as a mean of answers may: a rank beyond ten."""
+    limits = OTHER_SOUND["answer"]
+    return limits.mean + ERRORS * limits.spread / sqrt(max(clips, FEWEST))
 
 
 def _fewest(evidence: Evidence, clips: int) -> int:

@@ -35,7 +35,7 @@ AGREEING = 2
 since ``verify`` may miss one clip of hundreds. A confirmed result has the weight of as many accounts."""
 ENOUGH = 3
 """Accounts that must agree before another one is thought wrong, where fewer results than two were run again."""
-ORIGINALS, _LABELS = "originals", "application"
+ORIGINALS, LABELS = "originals", "labels"
 """Kinds of doubts. A run settles the first: it finds the value on the originals itself, within limits that may be wider
 than the distance of those of others, while labels are the dataset's."""
 Figure = Mapping[str, Any]
@@ -254,7 +254,7 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
     usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
-        yield text, _are_enough(agreeing, votes), _LABELS
+        yield text, _are_enough(agreeing, votes), LABELS
         return
     # the words of failed clips are not counted, and which clips fail may differ
     heard = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
@@ -263,7 +263,7 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
         said, agreeing = _usual(mine, heard, [vote.figure["totals"].get(unit) for vote in heard])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
-            yield text, _are_enough(agreeing, heard), _LABELS
+            yield text, _are_enough(agreeing, heard), LABELS
     ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is None or not votes:

@@ -41,9 +41,10 @@ from codec_superb.web.text import count
 
 STANDS_FOR = "standing"
 """Kind of the warning of what would stand in front of others' results under a name of the catalogue."""
-SETTLED_BY_RUN = (STANDS_FOR, "condition", "originals")
+SETTLED_BY_RUN = (STANDS_FOR, "condition", "originals", "labels")
 """Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either, and
-what a model says of the originals (:data:`~codec_superb.server.moderation.measurements.ORIGINALS`)."""
+what a model says of the originals and how many labels a dataset has, by which two accounts whose codecs nobody can run
+would else hold everybody's true results (:mod:`~codec_superb.server.moderation.measurements`)."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 

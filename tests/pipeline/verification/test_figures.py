@@ -134,6 +134,19 @@ def test_classes_that_a_head_names_are_held_together() -> None:
     assert compare_figures(probe, (there, []), (few, []), alike=False) == []
 
 
+def test_what_counts_clips_beyond_a_threshold_is_held() -> None:
+    """Word errors of ten clips gone and put onto two others: the mean stays, the sentence error rate falls by half."""
+    probe = PROBES["mseb_transcription"]
+    honest = {at: {"word_errors": 2.0 if at < 12 else 0.0} for at in range(CLIPS)}
+    forged = honest | {at: {"word_errors": 0.0} for at in range(10)} | {at: {"word_errors": 8.0} for at in (10, 11)}
+    here, there = clips(probe.key, honest), clips(probe.key, forged)
+    (one,) = compare_figures(probe, (there, []), (here, []), alike=False)
+    assert one.quantity == "mseb_transcription_ser_pct, resynthesis"
+    assert one.allowed == pytest.approx(100 * (0.02 + 2 * 0.5 / CLIPS**0.5))
+    few = clips(probe.key, honest | {at: {"word_errors": 0.0} for at in range(4)})
+    assert compare_figures(probe, (few, []), (here, []), alike=False) == []
+
+
 def test_means_and_error_rates_are_held_by_their_own_limits() -> None:
     """A figure of a field, or per word, is no order; nor is one of clips that failed on one side."""
     for key in ("sim", "asr", "dnsmos"):

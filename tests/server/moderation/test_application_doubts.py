@@ -45,7 +45,7 @@ class TestApplications:
             publish(database, f"other{number}_x", 12.0, 0.79 + 0.003 * number, owner=owner, applications=honest)
         probed = Probed("asr_wer_pct", **({"value": 3.0, "ceiling": 4.0} | told))
         found = warned(database, owner="mallory", applications=[probed])
-        kind = "originals" if "on the originals" in text else "application"
+        kind = "originals" if "on the originals" in text else "labels" if "label" in text else "application"
         assert [(w["kind"], w["text"], w["holds"]) for w in found] == ([(kind, text, True)] if text else [])
 
     @pytest.mark.parametrize(("ceiling", "held"), [(1.55, False), (0.0, False), (4.0, True)])
@@ -257,7 +257,7 @@ class TestApplications:
             other = [Probed("utmos", 3.0, 4.0)] if number % 2 else []
             publish(database, f"x{number}_x", 12.0, 0.78, owner="bob", status=status, applications=other)
         found = warned(database, owner="mallory", applications=[Probed("asr_wer_pct", 3.0, 4.0, left_out=9)])
-        assert [w["kind"] for w in found] == ["application"]
+        assert [w["kind"] for w in found] == ["labels"]
 
     def test_a_rival_without_an_interval_stops_no_comparison(self, database: Database) -> None:
         """One codec whose clips all failed does not take ten others out of the count."""
@@ -275,7 +275,7 @@ class TestApplications:
         for number in range(4):
             publish(database, f"forged{number}_x", 12.0, 0.81, owner="mallory", applications=[forged])
         assert warned(database, owner="carl", applications=[honest]) == []
-        assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["application"]
+        assert [w["kind"] for w in warned(database, owner="mallory", applications=[forged])] == ["labels"]
 
 
 class TestWhatNobodyRanAgain:

@@ -174,7 +174,7 @@ def test_what_waits_for_a_name_is_run_again(database: Database) -> None:
 
     with database.transaction(write=True) as session:
         waits = make_submission(session, "opus_12k", owner="ann", status="held")
-        warned(waits, STANDS_FOR, "originals")
+        warned(waits, STANDS_FOR, "originals", "labels")
         unusual = make_submission(session, "opus_16k", owner="ann", status="held")
         warned(unusual, STANDS_FOR, "too good")
         held = make_submission(session, "mp3_32k", owner="ann")
