@@ -19,7 +19,7 @@ from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.verification.statement import DIFFERENCES, ClipVerdict, Difference, Tolerance
-from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND
+from codec_superb.pipeline.verification.tolerances import FEWEST, OTHER_SOUND, SAME_SOUND, of_mean
 
 Number = int | float
 
@@ -43,6 +43,8 @@ _LETTERS = 6.0
 """Characters of a word and the space behind it, where errors are counted in those."""
 _ERRORS = frozenset({"substitutions", "deletions", "insertions"})
 """Kinds of word errors: one kind turns into another, and their sum stays nearly as it is."""
+_NAMED = frozenset({"similarity", "value"})
+"""Numbers of probes with limits of their own, whatever their range."""
 _EQUAL = ("category", "sampling_rate", "samples", "tokens")
 """Follow from the dataset and from the codec's frames, whatever the processor."""
 _OF_SOUND = ("bits", "lag_samples", "clipped_samples")
@@ -97,9 +99,10 @@ def compare_clip(
 def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
     """Return the quantities whose mean over clips, or pairs, differs by more than rounding does.
 
-    The mean may be off by its tolerance and :data:`ERRORS` standard errors of honest runs, and the differences may
+    The mean may be off by its tolerance and two standard errors of honest runs, and the differences may
     spread no further than theirs: both are data here, as those of the file are the submitter's to choose.
-    Fewer than :data:`FEWEST` count as so many: a forger would else raise nine by all that a single one may move.
+    Fewer than :data:`~codec_superb.pipeline.verification.tolerances.FEWEST` count as so many: a forger would else raise
+    nine by all that a single one may move.
     """
     alike: dict[tuple[str, Tolerance], list[Change]] = {}
     for entry in compared:
@@ -109,7 +112,7 @@ def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
     for (quantity, limits), changes in sorted(alike.items(), key=lambda item: item[0][0]):
         number = max(len(changes), FEWEST)
         submitted, here, scale = (fmean(column) for column in list(zip(*changes, strict=True))[:3])
-        allowed = (limits.mean + ERRORS * limits.spread / sqrt(number)) * scale * number / len(changes)
+        allowed = of_mean(limits, number) * scale * number / len(changes)
         if abs(here - submitted) > allowed:
             found.append(Difference(quantity=quantity, submitted=submitted, found=here, allowed=allowed))
             continue
@@ -120,13 +123,6 @@ def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
             name = f"{quantity}, spread of the differences"
             found.append(Difference(quantity=name, submitted=spread, found=0.0, allowed=limits.spread * scale))
     return tuple(found)
-
-
-FEWEST = 10
-"""Clips as which fewer of other sound count, the rest unchanged: one may move by sqrt(10) spreads, which is above the
-largest honest change, and then no other may. What a forger gains on nine is less than on ten."""
-ERRORS = 2
-"""Standard errors of the stated spread by which a mean may be off."""
 
 
 class _Differences:
@@ -279,7 +275,7 @@ def _compare_other(name: str, field: Field, one: float, other: float, found: _Di
 
 
 def _quantity(field: Field) -> str:
-    if field.name in OTHER_SOUND:
+    if field.name in _NAMED:
         return field.name
     if field.whole:
         return "errors" if field.name == "word_errors" else "count"

@@ -6,7 +6,7 @@ Numbers that move by little, each to the other side of a threshold, change their
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite, sqrt
+from math import isfinite
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from codec_superb.applications.metric_functions import Evidence, mean, percentag
 from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.aggregates.evidence import paired_evidence_of, probe_metric_function
 from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
-from codec_superb.pipeline.verification.compare import ERRORS, FEWEST
 from codec_superb.pipeline.verification.statement import Difference
-from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND
+from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUND, of_mean
 
 Kept = tuple[Sequence[ClipRow], Iterable[KeptRow]]
 """Rows of a dataset's clips, and its pairs."""
@@ -67,17 +66,12 @@ def _differing(
         compute = probe_metric_function(figure)
         submitted, found = (float(compute(evidence, np.ones((1, clips)))[0]) for evidence in (one, other))
         limits = table.get(figure.key) or table["figure"]
-        share = _share_of_answers(clips) if figure.field and not alike else limits.clip
+        # an answer of each clip, such as a rank beyond ten, tips over as other answers do
+        share = of_mean(OTHER_SOUND["answer"], clips) if figure.field and not alike else limits.clip
         allowed = max(share, STEPS / _fewest(other, clips)) * (figure.maximum - figure.minimum)
         if isfinite(submitted) and isfinite(found) and abs(found - submitted) > allowed:
             quantity = f"{figure.key}, {side}"
             yield Difference(quantity=quantity, submitted=submitted, found=found, allowed=allowed)
-
-
-def _share_of_answers(clips: int) -> float:
-    """Return by how much a figure of each clip's own answer may be off, as a mean of answers may: a rank beyond ten."""
-    limits = OTHER_SOUND["answer"]
-    return limits.mean + ERRORS * limits.spread / sqrt(max(clips, FEWEST))
 
 
 def _fewest(evidence: Evidence, clips: int) -> int:

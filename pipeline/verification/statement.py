@@ -89,7 +89,7 @@ class DatasetVerdict(Record):
     drawn: int = Field(ge=1, le=CLIPS)
     """Clips that were run again."""
     differences: Annotated[tuple[Difference, ...], _FIRST] = Field(default=(), max_length=DIFFERENCES)
-    """Means over the drawn clips, scores of pairs and listening samples that differ by more than is allowed."""
+    """Means over the drawn clips, scores of pairs, figures and listening samples that differ by more than allowed."""
 
 
 class Machine(Record):

@@ -8,6 +8,7 @@ of its codec.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 
 from codec_superb.pipeline.verification.statement import Tolerance
 
@@ -66,3 +67,13 @@ SAME_SOUND: Mapping[str, Tolerance] = {
 }
 """A model may round otherwise on another processor even on the same sound; metrics have their own tolerance. A
 ``trial`` is a cosine: 2 % take many of them across a threshold."""
+FEWEST = 10
+"""Clips as which fewer of other sound count, the rest unchanged: one may move by sqrt(10) spreads, which is above the
+largest honest change, and then no other may. What a forger gains on nine is less than on ten."""
+ERRORS = 2
+"""Standard errors of the stated spread by which a mean may be off."""
+
+
+def of_mean(limits: Tolerance, number: int) -> float:
+    """Return by how much the mean of so many numbers of other sound may be off, as a share of their scale."""
+    return limits.mean + ERRORS * limits.spread / sqrt(max(number, FEWEST))

@@ -93,35 +93,32 @@ def verify(
     if missing := [of.name for of in opened.submission.datasets if not drawn.get(of.name)]:
         raise CannotRun(f"{', '.join(missing)}: the file has no clips of it")
     if asked.clips is None:
-        drawn |= _whole(opened, seed_of(digest, asked.nonce)) | _by_sound(opened, seed_of(digest, asked.nonce))
+        drawn |= _whole(opened, seed_of(digest, asked.nonce))
     ran = {name: tuple(sorted({*clips, *_sampled(opened, name)})) for name, clips in drawn.items()}
     made = run_again(opened.submission, _chosen(opened.rows, drawn), ran, how, pool, progress or SilentProgress())
     return _statement(opened, digest, asked.nonce, drawn, made)
 
 
 def _whole(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
-    """Draw all clips of the small datasets with joint numbers, or scores of pairs, which the whole alone has."""
-    needing = {pair.dataset for pair in opened.pairs if not isinstance(pair, FramesRow)}
-    joint = {key for key, row in PROBES.items() if row.joint}
-    needing |= {of.name for of in opened.submission.datasets if joint & {info.probe for info in of.probes}}
-    clips = draw(opened.rows, seed, 0)
-    return {name: clips[name] for name in needing if len(clips[name]) <= WHOLE}
+    """Draw all clips of the datasets of which a part says nothing.
 
-
-def _by_sound(opened: OpenedSubmission, seed: str) -> dict[str, tuple[str, ...]]:
-    """Draw all clips of what is believed for its sound alone, since of another sound nothing is said.
-
-    Else false clips would be other sound, and files would be sent until a draw misses them.
+    These are small ones with joint numbers, or scores of pairs, which the whole alone has; and what is believed for its
+    sound alone, where nothing is said of another sound: false clips would be such, and files be sent until a draw
+    misses them.
     """
-    family, here = opened.submission.codec.family, stamp("resynth", "cpu")
-    erratic = {of.name for of in opened.submission.datasets if family in ERRATIC}
-    elsewhere = {
-        of.name
-        for of in opened.submission.datasets
-        if family in SAME_EVERYWHERE and any(_build(made) != _build(here) for made in of.provenance)
-    }
+    datasets = opened.submission.datasets
+    joint = {key for key, row in PROBES.items() if row.joint}
+    needing = {pair.dataset for pair in opened.pairs if not isinstance(pair, FramesRow)}
+    needing |= {of.name for of in datasets if joint & {info.probe for info in of.probes}}
     clips = draw(opened.rows, seed, 0)
-    return {name: clips[name] for name in erratic | elsewhere}
+    by_sound = {of.name for of in datasets if _is_believed_for_its_sound(opened.submission.codec.family, of)}
+    return {name: clips[name] for name in needing | by_sound if name in by_sound or len(clips[name]) <= WHOLE}
+
+
+def _is_believed_for_its_sound(family: str, dataset: SubmittedDataset) -> bool:
+    """Whether nothing is said of another sound: of an erratic codec, or one that a file has from another build."""
+    built = family in SAME_EVERYWHERE and not _is_same_build(dataset.provenance, stamp("resynth", "cpu"))
+    return family in ERRATIC or built
 
 
 def _sampled(opened: OpenedSubmission, dataset: str) -> set[str]:
@@ -270,8 +267,12 @@ def is_exact(card: Card, submitted: Sequence[Provenance], here: Provenance) -> b
 
     The processor's name does not count: a submitter could claim another one.
     """
+    return is_deterministic(card) and _is_same_build(submitted, here)
+
+
+def _is_same_build(submitted: Sequence[Provenance], here: Provenance) -> bool:
     there = [stamp for stamp in submitted if stamp.stage == "resynth"]
-    return is_deterministic(card) and bool(there) and all(_build(stamp) == _build(here) for stamp in there)
+    return bool(there) and all(_build(stamp) == _build(here) for stamp in there)
 
 
 def _build(stamp: Provenance) -> tuple[object, ...]:

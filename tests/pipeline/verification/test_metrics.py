@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 from support.pipeline.runs import speech_folder
 from support.pipeline.stats import ok, row
 from support.pipeline.verified import CODEC, forged, packed, raised
@@ -25,13 +23,6 @@ from codec_superb.pipeline.workers.executor import Executor
 
 CLIPS = 2
 USUAL = [key for key, metric in METRICS.items() if metric.default]
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Executor]:
-    """One worker for all."""
-    with Executor(1) as executor:
-        yield executor
 
 
 def sounds(folder: Path, pool: Executor) -> tuple[RunFolder, Rerun]:

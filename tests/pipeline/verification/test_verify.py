@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,23 +48,9 @@ CLIPS = 40
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Executor]:
-    """One worker for all."""
-    with Executor(1) as executor:
-        yield executor
-
-
-@pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, pool: Executor) -> RunFolder:
     """Run 40 clips of synthetic speech."""
     return speech_run(tmp_path_factory.mktemp("honest"), CLIPS, pool)
-
-
-@pytest.fixture(scope="module")
-def again(run: RunFolder) -> Rerun:
-    """Where all of them are run again: each clip once for all tests, as the stages keep what is there."""
-    folder = run.path.parents[2]
-    return Rerun(folder / "again", datasets=[str(folder / "voices")], device="cpu")
 
 
 def outcome(file: Path, again: Rerun, pool: Executor, clips: int | None = 0) -> Statement:
