@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from math import ceil
 from threading import Lock
 from typing import TypeVar
 
 import anyio
+from cachetools import LRUCache
 
 from codec_superb.server.errors import Unavailable
+
+HALF_LIFE_S = 600.0
+"""Seconds after which a turn counts half: senders have equal shares of about the last quarter of an hour."""
+REMEMBERED = 10_000
+"""Senders whose turns are remembered."""
 
 _T = TypeVar("_T")
 
@@ -47,31 +54,51 @@ def waiting_time(ahead: int, places: int, patience: float, longest: float) -> fl
     return patience + longest * ceil(ahead / max(1, places))
 
 
-class FairTurns:
-    """Turns of requests of the event loop, which wait without a thread, those of one sender behind each other.
+class _Used:
+    """Seconds of turns that senders had, half as much after :data:`HALF_LIFE_S`; of :data:`REMEMBERED` senders."""
 
-    So a sender with many leaves a place to the others, or, where there is only one, every second turn.
+    def __init__(self) -> None:
+        self._seconds: LRUCache[str, tuple[float, float]] = LRUCache(REMEMBERED)
+
+    def by(self, who: str) -> float:
+        seconds, at = self._seconds.get(who, (0.0, 0.0))
+        return seconds * 2 ** ((at - anyio.current_time()) / HALF_LIFE_S) if seconds else 0.0
+
+    def add(self, who: str, seconds: float) -> None:
+        self._seconds[who] = self.by(who) + seconds, anyio.current_time()
+
+
+@dataclass(eq=False)
+class _Waiting:
+    who: str
+    begins: anyio.Event = field(default_factory=anyio.Event)
+
+
+class FairTurns:
+    """Turns of requests of the event loop, which wait without a thread: who has used least goes first.
+
+    A sender with many leaves a place to the others, or, where there is only one, the next turn.
     """
 
     def __init__(
         self, places: int, *, senders: int, patience: float, busy: Callable[[], Unavailable], longest: float = 0.0,
         of_one: int | None = None,
     ) -> None:  # fmt: skip
-        """At most ``places`` at once, and ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
+        """At most ``places`` at once, turns of ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
 
         One has all of the places but one. Who waits does so for ``patience`` seconds, and ``longest`` for each turn in
         front.
         """
-        self._of_one, self._who = of_one, Counter[str]()
-        self._places, self._number, self._here = anyio.Semaphore(places), places, 0
-        self._each, self._senders = max(1, places - 1), senders
+        self._places, self._each, self._senders, self._of_one = places, max(1, places - 1), senders, of_one
         self._patience, self._longest, self._busy = patience, longest, busy
-        self._of: dict[str, anyio.Semaphore] = {}
+        self._who, self._running = Counter[str](), Counter[str]()
+        self._waiting: list[_Waiting] = []
+        self._used = _Used()
 
     @property
     def here(self) -> int:
         """Number of turns that are held or waited for."""
-        return self._here
+        return self._who.total()
 
     def has_all_of_one(self, who: str) -> bool:
         """Whether a sender holds or waits for as many turns as one may."""
@@ -80,30 +107,48 @@ class FairTurns:
     @asynccontextmanager
     async def turn(self, who: str) -> AsyncIterator[None]:
         """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
-        if self._places.statistics().tasks_waiting >= self._senders or self.has_all_of_one(who):
+        others = {one.who for one in self._waiting} - {who}
+        if len(others) >= self._senders or self.has_all_of_one(who):
             raise self._busy()
-        own = self._of.setdefault(who, anyio.Semaphore(self._each, max_value=self._each))
-        patience = waiting_time(self._here, self._number, self._patience, self._longest)
-        async with AsyncExitStack() as held:
-            self._count(who, 1)
-            held.callback(self._count, who, -1)
-            try:
-                with anyio.fail_after(patience):
-                    for of in (own, self._places):
-                        await of.acquire()
-                        held.callback(of.release)
-            except TimeoutError:
-                raise self._busy() from None
-            finally:
-                self._forget_others(who)
+        patience = waiting_time(self.here, self._places, self._patience, self._longest)
+        mine = _Waiting(who)
+        self._who[who] += 1
+        self._waiting.append(mine)
+        self._begin()
+        began = anyio.current_time()
+        try:
+            await self._begun(mine, patience)
+            began = anyio.current_time()
             yield
+        finally:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+            else:
+                _less(self._running, who)
+                self._used.add(who, anyio.current_time() - began)
+            _less(self._who, who)
+            self._begin()
 
-    def _count(self, who: str, change: int) -> None:
-        self._here += change
-        self._who[who] += change
-        if not self._who[who]:
-            del self._who[who]
+    async def _begun(self, mine: _Waiting, patience: float) -> None:
+        try:
+            with anyio.fail_after(patience):
+                await mine.begins.wait()
+        except TimeoutError:
+            raise self._busy() from None
 
-    def _forget_others(self, own: str) -> None:
-        """Keep the turns of senders that wait or have a place."""
-        self._of = {name: turn for name, turn in self._of.items() if name == own or turn.value != turn.max_value}
+    def _begin(self) -> None:
+        """Give free places to those who wait, first to who has used least, of these to who came first."""
+        while self._running.total() < self._places:
+            may = [one for one in self._waiting if self._running[one.who] < self._each]
+            if not may:
+                return
+            following = min(may, key=lambda one: self._used.by(one.who))
+            self._waiting.remove(following)
+            self._running[following.who] += 1
+            following.begins.set()
+
+
+def _less(counter: Counter[str], who: str) -> None:
+    counter[who] -= 1
+    if not counter[who]:
+        del counter[who]

@@ -20,8 +20,6 @@ BY_ONE_CLIP = 0.5
 """What a clip may bring by chance, shared among all that are compared. Of 37,620 draws of 4 to 21 clips from real runs
 of five codecs under eight mild conditions one was further ahead: Codec 2 on music."""
 
-FEWEST = 2
-"""Senders whose clean results hold others under a condition: one alone may be fiction."""
 MOST_SENDERS = 30
 """Clean results that are compared, the newest beside verified ones and the account's own."""
 
@@ -51,8 +49,7 @@ class Damage(NamedTuple):
 def damage_doubts(session: Session, submission: Submission) -> Iterator[Damage]:
     """Compare a submission with the public ones of its codec on the other side, whichever came first.
 
-    What another account reported under a name that is nobody's makes a remark of the clean result: its word holds
-    nobody. One under a condition waits beside what most senders have clean, two at least, where none is verified.
+    What other accounts reported under a name that is nobody's makes a remark: their word holds nobody.
     """
     if submission.custom or _may_be_better(submission):
         return
@@ -87,11 +84,9 @@ def _beside_clean(damaged: Submission, clean: Sequence[Submission], clips: Share
             verdicts.setdefault(where, []).append((other, text))
     for where, votes in verdicts.items():
         told = [(_is_known(other, damaged), text) for other, text in votes if text]
-        sure = any(other.status == "verified" for other, _ in votes)
-        most = len(told) >= FEWEST and 2 * len(told) > len(votes)
-        holds = any(known for known, _ in told) or (most and not sure)
         if told:
-            yield Damage(where, max(told, key=itemgetter(0))[1], holds)
+            known, text = max(told, key=itemgetter(0))
+            yield Damage(where, text, known)
 
 
 def _standing(session: Session, submission: Submission, which: ColumnElement[bool]) -> list[Submission]:

@@ -244,17 +244,20 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
 
     Complete ones asked about all: where nobody asked about as many, another number is a choice of clips.
 
-    What was confirmed counts twice. One word alone, confirmed or not, holds nobody until another one agrees: whoever
-    sends first would decide what others must find.
+    Where two are confirmed those alone are asked, and hold; else it is a remark: two accounts whose codecs nobody can
+    run would hold everybody. Nor does one alone, though confirmed: whoever sends first would decide what others find.
     """
     alike = [vote for vote in votes if _asked(vote.figure) == _asked(own)]
     votes = alike or [vote for vote in votes if whole and vote.whole]
+    sure = [vote for vote in votes if vote.confirmed]
+    holds = _speakers(sure) >= AGREEING
+    votes = sure if holds else votes
     if not votes:
         return
     usual, agreeing = _usual(own["left_out"], votes, [vote.figure["left_out"] for vote in votes])
     if own["left_out"] != usual:
         text = f"{own['probe']}: {own['left_out']} clips without a label, {usual} {_whose(agreeing)}"
-        yield text, _are_enough(agreeing, votes), LABELS
+        yield text, holds and _are_enough(agreeing, votes), LABELS
         return
     # the words of failed clips are not counted, and which clips fail may differ
     heard = [] if own["failed"] else [vote for vote in votes if not vote.figure["failed"]]
@@ -263,7 +266,7 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
         said, agreeing = _usual(mine, heard, [vote.figure["totals"].get(unit) for vote in heard])
         if mine != said:
             text = f"{own['probe']}: {mine or 0:g} {unit} in the labels, {said or 0:g} {_whose(agreeing)}"
-            yield text, _are_enough(agreeing, heard), LABELS
+            yield text, holds and _are_enough(agreeing, heard), LABELS
     ceiling = None if is_of_tokens(own["figure"]) else own["reference"]["value"]
     votes = [vote for vote in votes if vote.figure["reference"]["value"] is not None]
     if ceiling is None or not votes:
@@ -273,7 +276,8 @@ def _differences(own: Figure, votes: Sequence[_Vote], *, whole: bool) -> Iterato
         least = near_of(own["figure"])
         agreeing = [vote for vote in votes if is_near(value["value"], vote.figure["reference"], least=least)]
         told = f"{significant(ceiling)} on the originals, {significant(value['value'])} with the same model"
-        yield f"{own['figure']}: {told} {_whose(agreeing)}", _are_enough(agreeing, votes), ORIGINALS
+        enough = holds and _are_enough(agreeing, votes)
+        yield f"{own['figure']}: {told} {_whose(agreeing)}", enough, ORIGINALS
 
 
 def _agrees(own: Figure, ceiling: float, other: Figure) -> bool:
@@ -313,7 +317,7 @@ def _whose(agreeing: Sequence[_Vote]) -> str:
     if _speakers(agreeing) >= ENOUGH or _run_again(agreeing) >= AGREEING:
         return "in results of others"
     named = ", ".join(sorted(vote.submission for vote in agreeing))
-    return f"in {named} (too few to say who is right: a moderator looks at both, and what is accepted counts twice)"
+    return f"in {named} (too few to say who is right)"
 
 
 def _asked(figure: Figure) -> int:
