@@ -48,7 +48,8 @@ def compare_pairs(
     for probe in sorted(submitted.keys() | found.keys()):
         one, other = submitted.get(probe, {}), found.get(probe, {})
         if one.keys() != other.keys():
-            common = len(one.keys() & other.keys())
+            # of as many others those that both have
+            common = len(other) if len(other) != len(one) else len(one.keys() & other.keys())
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
         kind = PROBES[probe].pairs

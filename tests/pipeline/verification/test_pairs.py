@@ -93,4 +93,4 @@ class TestPairs:
         honest = self.trials()
         for there, here in ((honest[1:], honest), ([], honest), (honest, [])):
             (one,) = compare_pairs(there, here, {}).differences
-            assert (one.quantity, one.submitted) == ("asv.pairs", len(there))
+            assert (one.quantity, one.submitted, one.found) == ("asv.pairs", len(there), len(here))
