@@ -24,11 +24,12 @@ def run_verify(context: Context, job: VerificationJob) -> None:
 
     Files that a stranger names are never run. A codec or weights that are not here end the job as ``cannot run``, with
     the reason; the submission stays as it is. For a dataset that is not here yet the job waits. Where the drawn clips
-    ran and nothing can be said of them, no other version has a draw by itself.
+    ran and nothing can be said of them, no other version has a draw by itself; where one fails here that has numbers in
+    the file, nothing of its account.
     """
     from codec_superb.cli.console import note
     from codec_superb.pipeline.verification.again import CannotRun, NothingSaid, NotPrepared
-    from codec_superb.pipeline.verification.compare import FailedHere
+    from codec_superb.pipeline.verification.compare import FailedHere, MachineFailed
     from codec_superb.server.verification.jobs import finish, give_back
 
     place = context.settings.storage / RUNS / str(job.id)
@@ -39,7 +40,11 @@ def run_verify(context: Context, job: VerificationJob) -> None:
         with context.database.transaction(write=True) as session:
             give_back(session, job, context.worker, pause=UNPREPARED, message=str(error))
     except (CannotRun, FailedHere) as error:
-        outcome: Outcome = "nothing said" if isinstance(error, (NothingSaid, FailedHere)) else "cannot run"
+        outcome: Outcome = "cannot run"
+        if isinstance(error, FailedHere) and not isinstance(error, MachineFailed):
+            outcome = "fails here"
+        elif isinstance(error, (NothingSaid, MachineFailed)):
+            outcome = "nothing said"
         with context.database.transaction(write=True) as session:
             finish(session, job, context.worker, outcome, str(error))
     else:

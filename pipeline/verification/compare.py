@@ -8,6 +8,7 @@ be off.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Mapping, Sequence
 from math import isinf, sqrt
 from statistics import fmean
@@ -59,6 +60,10 @@ class FailedHere(PipelineError):
     """A clip has a result in the file and none here: nothing can be said about the file."""
 
 
+class MachineFailed(FailedHere):
+    """The clip was given up here for want of time or memory, or for a disk: its numbers may be true."""
+
+
 class Compared(NamedTuple):
     """One clip, and the numbers of it that count for the means."""
 
@@ -74,13 +79,14 @@ def compare_clip(
 
     ``exact``: the sound must be the same to the last bit. ``probes`` are those whose numbers are compared; of those
     that take all resyntheses together as of other sound unless all clips are ``alike``. Raises FailedHere for a clip, a
-    metric or a probe that failed here and has a value in the file.
+    metric or a probe that failed here and has a value in the file; a clip on which the codec fails is a difference
+    where the sound must be the same.
     """
     found = _Differences()
     for name in _EQUAL:
         found.equal(name, getattr(there, name), getattr(here, name))
     if there.status == "ok" and here.status == "failed":
-        raise FailedHere(f"{here.clip}: {here.stage} fails here: {here.error_type}: {here.error}")
+        _expect_difference(here, exact=exact)
     found.equal("status", there.status, here.status)
     same = there.resynthesis_sha256 is not None and there.resynthesis_sha256 == here.resynthesis_sha256
     if there.status == here.status == "ok":
@@ -123,6 +129,16 @@ def drifts(compared: Sequence[Mapping[str, Change]]) -> tuple[Difference, ...]:
             name = f"{quantity}, spread of the differences"
             found.append(Difference(quantity=name, submitted=spread, found=0.0, allowed=limits.spread * scale))
     return tuple(found)
+
+
+def _expect_difference(failed: ClipRow, *, exact: bool) -> None:
+    """Raise FailedHere for a clip that failed for another reason than that a codec fails on it everywhere."""
+    told = f"{failed.clip}: {failed.stage} fails here: {failed.error_type}: {failed.error}"
+    of_machine = issubclass(getattr(builtins, failed.error_type, Exception), (OSError, MemoryError))
+    if failed.stage == "worker" or of_machine:
+        raise MachineFailed(told)
+    if not exact or failed.stage not in ("encode", "decode"):
+        raise FailedHere(told)
 
 
 class _Differences:
@@ -254,7 +270,7 @@ _OF_MODELS = "oracle_"
 
 def _compare_alike(name: str, field: Field, one: float, other: float, found: _Differences) -> None:
     """Compare what a model found in the same sound: the codec's, or the original, which no codec changes."""
-    limits, scale = SAME_SOUND["probe"], _range(field, one, other)
+    limits, scale = SAME_SOUND["similarity" if field.name == "similarity" else "probe"], _range(field, one, other)
     exact = field.names or (field.whole and field.maximum == 1)  # another class is no nearer one; right is not wrong
     found.near(name, one, other, 0.0 if exact else limits.clip * scale)
     found.changes[name] = Change(one, other, scale, limits)

@@ -18,8 +18,8 @@ from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUN
 Sound = NDArray[np.float32]
 Place = tuple[str, str, bool]
 """Left, right and target of a pair."""
-_QUANTITIES = {"trials": "trial", "ranks": "answer"}
-"""What the pairs of a kind are in :data:`OTHER_SOUND`; others are amounts."""
+_QUANTITIES = {"trials": ("trial", "trial"), "ranks": ("answer", "probe")}
+"""What the pairs of a kind are in :data:`OTHER_SOUND` and in :data:`SAME_SOUND`; others are amounts."""
 
 
 class ComparedPairs(NamedTuple):
@@ -53,8 +53,8 @@ def compare_pairs(
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
         kind = PROBES[probe].pairs
-        alike = SAME_SOUND["trial" if kind == "trials" else "probe"]
-        others = OTHER_SOUND[_QUANTITIES.get(kind, "amount")]
+        of_others, of_same = _QUANTITIES.get(kind, ("amount", "amount"))
+        alike, others = SAME_SOUND[of_same], OTHER_SOUND[of_others]
         # targets raised and the others lowered would leave the mean of all of them as it is
         groups: dict[str, list[Place]] = {}
         for place in sorted(other):

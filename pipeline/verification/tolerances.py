@@ -57,7 +57,11 @@ has no largest value, a ``count``, and the ``value`` of a text of the larger of 
 of the kinds of word errors; an ``answer`` is right, wrong or in part, between 0 and 1, as is whether a metric is
 ``defined``. A ``figure`` is one that depends on the order of clips, as a share of its scale; some have a row."""
 SAME_SOUND: Mapping[str, Tolerance] = {
-    "probe": Tolerance(clip=0.02, mean=0.005, spread=0.02),
+    # DNSMOS of input rounded to 10 bits moved by up to 0.0002 of its range, a root mean square of 0.00007
+    "probe": Tolerance(clip=0.02, mean=0.001, spread=0.005),
+    "amount": Tolerance(clip=0.02, mean=0.005, spread=0.02),
+    # a cosine as those of trials, of which the range is twice as large
+    "similarity": Tolerance(clip=0.005, mean=0.00025, spread=0.0015),
     # weights and spectra of the GE2E encoder rounded to 10 bits, as on graphics cards, move cosines of 23 clips of
     # `mini` by up to 0.00025, to 7 bits by 0.0018; samples off by 1e-7 turn the voice detector over on one clip, by up
     # to 0.0066, a root mean square of 0.003 of its trials
@@ -66,7 +70,8 @@ SAME_SOUND: Mapping[str, Tolerance] = {
     "asv_mindcf": Tolerance(clip=0.05, mean=0.0, spread=0.0),
 }
 """A model may round otherwise on another processor even on the same sound; metrics have their own tolerance. A
-``trial`` is a cosine: 2 % take many of them across a threshold."""
+``trial`` is a cosine: 2 % take many of them across a threshold. An ``amount`` is a count of tokens, for which models
+are trained."""
 FEWEST = 10
 """Clips as which fewer of other sound count, the rest unchanged: one may move by sqrt(10) spreads, which is above the
 largest honest change, and then no other may. What a forger gains on nine is less than on ten."""

@@ -67,7 +67,7 @@ class CheckJob(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     """Random; also the name of the file among the uploads that are being received."""
     sender: Mapped[str] = mapped_column(String(64))
-    """Keyed hash of the token or address that it counts for."""
+    """Keyed hash of the network that it came from; of an older program, of the account or address."""
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
     """Account of the token; None without one."""
     token_id: Mapped[int | None] = mapped_column(ForeignKey("tokens.id"))

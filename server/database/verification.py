@@ -78,7 +78,7 @@ class VerificationJob(Base):
     created: Mapped[datetime] = mapped_column(default=now)
     finished: Mapped[datetime | None]
     outcome: Mapped[str] = mapped_column(String(32), default="")
-    """``agrees``, ``differs``, ``nothing said``, ``cannot run``, ``measured``, '' before."""
+    """``agrees``, ``differs``, ``nothing said``, ``fails here``, ``cannot run``, ``measured``, '' before."""
     message: Mapped[str] = mapped_column(Text, default="")
     """For moderators: what went wrong, or why the codec cannot be run here."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import ceil
@@ -18,7 +18,7 @@ from codec_superb.server.errors import Unavailable
 HALF_LIFE_S = 600.0
 """Seconds after which a turn counts half: senders have equal shares of about the last quarter of an hour."""
 REMEMBERED = 10_000
-"""Senders whose turns are remembered."""
+"""Senders and networks whose turns are remembered."""
 
 _T = TypeVar("_T")
 
@@ -55,29 +55,37 @@ def waiting_time(ahead: int, places: int, patience: float, longest: float) -> fl
 
 
 class _Used:
-    """Seconds of turns that senders had, half as much after :data:`HALF_LIFE_S`; of :data:`REMEMBERED` senders."""
+    """Seconds of turns that senders and networks had, half as much after :data:`HALF_LIFE_S`."""
 
     def __init__(self) -> None:
         self._seconds: LRUCache[str, tuple[float, float]] = LRUCache(REMEMBERED)
 
-    def by(self, who: str) -> float:
-        seconds, at = self._seconds.get(who, (0.0, 0.0))
+    def by(self, parties: Collection[str]) -> float:
+        """Return what that party used which used most."""
+        return max(self._by(party) for party in parties)
+
+    def _by(self, party: str) -> float:
+        seconds, at = self._seconds.get(party, (0.0, 0.0))
         return seconds * 2 ** ((at - anyio.current_time()) / HALF_LIFE_S) if seconds else 0.0
 
-    def add(self, who: str, seconds: float) -> None:
-        self._seconds[who] = self.by(who) + seconds, anyio.current_time()
+    def add(self, parties: Collection[str], seconds: float) -> None:
+        for party in parties:
+            self._seconds[party] = self._by(party) + seconds, anyio.current_time()
 
 
 @dataclass(eq=False)
 class _Waiting:
     who: str
+    parties: Collection[str]
+    """The sender and its network."""
     begins: anyio.Event = field(default_factory=anyio.Event)
 
 
 class FairTurns:
     """Turns of requests of the event loop, which wait without a thread: who has used least goes first.
 
-    A sender with many leaves a place to the others, or, where there is only one, the next turn.
+    A sender with many, and a network with many senders, leave a place to the others, or, where there is only one, the
+    next turn.
     """
 
     def __init__(
@@ -86,13 +94,14 @@ class FairTurns:
     ) -> None:  # fmt: skip
         """At most ``places`` at once, turns of ``senders`` waiting, ``of_one`` no more; the rest is told ``busy``.
 
-        One has all of the places but one. Who waits does so for ``patience`` seconds, and ``longest`` for each turn in
-        front.
+        One, and one network, has all of the places but one. Who waits does so for ``patience`` seconds, and ``longest``
+        for each turn in front.
         """
         self._places, self._each, self._senders, self._of_one = places, max(1, places - 1), senders, of_one
         self._patience, self._longest, self._busy = patience, longest, busy
-        self._who, self._running = Counter[str](), Counter[str]()
+        self._who = Counter[str]()
         self._waiting: list[_Waiting] = []
+        self._running: list[_Waiting] = []
         self._used = _Used()
 
     @property
@@ -105,13 +114,16 @@ class FairTurns:
         return self._who[who] == self._of_one
 
     @asynccontextmanager
-    async def turn(self, who: str) -> AsyncIterator[None]:
-        """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long."""
+    async def turn(self, who: str, network: str = "") -> AsyncIterator[None]:
+        """Wait for a place, and hold it. Raises Unavailable when too many wait, or too long.
+
+        What senders of one ``network`` used counts for each of them.
+        """
         others = {one.who for one in self._waiting} - {who}
         if len(others) >= self._senders or self.has_all_of_one(who):
             raise self._busy()
         patience = waiting_time(self.here, self._places, self._patience, self._longest)
-        mine = _Waiting(who)
+        mine = _Waiting(who, {who, network or who})
         self._who[who] += 1
         self._waiting.append(mine)
         self._begin()
@@ -124,9 +136,9 @@ class FairTurns:
             if mine in self._waiting:
                 self._waiting.remove(mine)
             else:
-                _less(self._running, who)
-                self._used.add(who, anyio.current_time() - began)
-            _less(self._who, who)
+                self._running.remove(mine)
+                self._used.add(mine.parties, anyio.current_time() - began)
+            self._who -= Counter([who])
             self._begin()
 
     async def _begun(self, mine: _Waiting, patience: float) -> None:
@@ -138,17 +150,12 @@ class FairTurns:
 
     def _begin(self) -> None:
         """Give free places to those who wait, first to who has used least, of these to who came first."""
-        while self._running.total() < self._places:
-            may = [one for one in self._waiting if self._running[one.who] < self._each]
+        while len(self._running) < self._places:
+            held = Counter(party for one in self._running for party in one.parties)
+            may = [one for one in self._waiting if all(held[party] < self._each for party in one.parties)]
             if not may:
                 return
-            following = min(may, key=lambda one: self._used.by(one.who))
+            following = min(may, key=lambda one: self._used.by(one.parties))
             self._waiting.remove(following)
-            self._running[following.who] += 1
+            self._running.append(following)
             following.begins.set()
-
-
-def _less(counter: Counter[str], who: str) -> None:
-    counter[who] -= 1
-    if not counter[who]:
-        del counter[who]

@@ -50,8 +50,9 @@ MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check, on PostgreSQL for each place; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 30.0
 """Seconds an upload waits for its check to begin, beyond those that the checks in front of it may take."""
-LONG_CHECKS = 1
-"""Checks in parts, or of large files, of a process at once, beside its ``check_workers``: one may take minutes."""
+LONG_CHECKS = 2
+"""Checks in parts, or of large files, of a process at once, beside its ``check_workers``: one may take minutes, and the
+other place is not of its sender nor of its network."""
 LONG_OF_ONE = 2
 """Of an account, which run or wait: a request that waits holds one of the places of all uploads."""
 QUICK_SECONDS = 1.0
@@ -119,14 +120,14 @@ class Checker:
         return None if self._fork_server is None else self._fork_server.pid
 
     @asynccontextmanager
-    async def slot(self, who: str, *, long: bool = False) -> AsyncIterator[None]:
+    async def slot(self, who: str, network: str = "", *, long: bool = False) -> AsyncIterator[None]:
         """Wait for a free worker without holding a thread; ``long`` for a check in parts, or one that takes long.
 
         Raises Unavailable when too many wait, or too long, and for a sender whose large files have all places of one:
         each look at another would cost the others seconds, for nothing.
         """
         self._expect_few_of(who)
-        async with (self._long if long else self._turns).turn(who):
+        async with (self._long if long else self._turns).turn(who, network):
             if not long:
                 self._expect_few_of(who)
             yield

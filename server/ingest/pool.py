@@ -76,7 +76,7 @@ class Pool:
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._work, args=(long,), name=f"check {number}", daemon=True)
-            for long, places in ((False, settings.check_workers), (True, min(LONG_CHECKS, settings.check_workers)))
+            for long, places in ((False, settings.check_workers), (True, LONG_CHECKS * (settings.check_workers > 0)))
             for number in range(places)
         ]
 

@@ -68,7 +68,7 @@ def enqueue(
     session: Session, identity: str, *, sender: str, account_id: int | None, sha256: str,
     token_id: int | None = None, files: str = "",
 ) -> None:  # fmt: skip
-    """Queue a file that has been received under the name ``identity``."""
+    """Queue a file received under the name ``identity``, of an account, or none, in the network ``sender``."""
     session.execute(delete(CheckJob).where(CheckJob.state == "done", CheckJob.created < func.now() - _KEPT))
     session.add(
         CheckJob(
@@ -81,24 +81,23 @@ def enqueue(
 def claim(session: Session, worker: str, files: str = "", *, long: bool = False) -> CheckJob | None:
     """Give the process ``worker``, which sees ``files``, one to check; None where none waits.
 
-    ``long`` for one in parts, or a large one, which are not among the others. The oldest of the sender whose files took
-    the least time within :data:`SHARED`, each :data:`SHORTEST_CHECK_S` at least. A sender's files leave one of several
-    places to others, and wait while as many large ones as one may have are not through. What silent processes had is
-    put back first, or given up after the last attempt.
+    ``long`` for one in parts, or a large one, which are not among the others. The oldest of the sender whose files,
+    with those of its network, took the least time within :data:`SHARED`, each :data:`SHORTEST_CHECK_S` at least. These
+    leave one of several places to others, and a sender's wait while as many large ones as one may have are not through.
+    What silent processes had is put back first, or given up after the last attempt.
     """
     if not session.scalar(_TO_DO):  # as twice a second in most of the life of a service
         return None
     _take_from_the_silent(session)
     other = aliased(CheckJob)
-    own = select(func.count()).where(other.sender == CheckJob.sender)
-    running = own.where(other.state == "running", _is_long(other) == long).scalar_subquery()
-    large = own.where(other.state != "done", _is_long(other)).scalar_subquery()
+    beside = or_(other.sender == CheckJob.sender, other.account_id == CheckJob.account_id)
+    number = select(func.count())
+    running = number.where(beside, other.state == "running", _is_long(other) == long).scalar_subquery()
+    large = number.where(_of_one(other, CheckJob), other.state != "done", _is_long(other)).scalar_subquery()
     now = case((other.state == "running", extract("epoch", func.now() - other.taken)), else_=0.0)
     spent = func.greatest(func.coalesce(other.seconds, 0.0) + now, SHORTEST_CHECK_S)
     took = (
-        select(func.coalesce(func.sum(spent), 0.0))
-        .where(other.sender == CheckJob.sender, other.taken > func.now() - SHARED)
-        .scalar_subquery()
+        select(func.coalesce(func.sum(spent), 0.0)).where(beside, other.taken > func.now() - SHARED).scalar_subquery()
     )
     most = max(1, places(session, long=long) - 1)
     waiting = (
@@ -124,6 +123,13 @@ def _is_long(job: type[CheckJob]) -> ColumnElement[bool]:
     return job.parts > 0
 
 
+def _of_one(job: type[CheckJob], of: type[CheckJob] | CheckJob) -> ColumnElement[bool]:
+    """Whether one account sent both, or one network without any."""
+    return job.account_id.is_not_distinct_from(of.account_id) & (
+        job.account_id.is_not(None) | (job.sender == of.sender)
+    )
+
+
 def places(session: Session, *, long: bool = False) -> int:
     """Count the uploads that all living processes together check at the same time, of those in parts or of others."""
     if long:
@@ -132,8 +138,8 @@ def places(session: Session, *, long: bool = False) -> int:
     return session.scalar(select(func.coalesce(func.sum(RunningProcess.checks), 0)).where(ALIVE)) or 0
 
 
-def has_room(session: Session, sender: str, *, known: bool) -> bool:
-    """Whether one more file of a sender, ``known`` by a token, may wait.
+def has_room(session: Session, sender: str, account_id: int | None) -> bool:
+    """Whether one more file of an account, or of a network ``sender`` without a token, may wait.
 
     Others find room whoever sends: a quarter is the most for one sender, half for all that have no token.
     """
@@ -141,11 +147,11 @@ def has_room(session: Session, sender: str, *, known: bool) -> bool:
     waiting, own, unknown = session.execute(
         select(
             func.count(),
-            func.count().filter(CheckJob.sender == sender),
+            func.count().filter(_of_one(CheckJob, CheckJob(sender=sender, account_id=account_id))),
             func.count().filter(CheckJob.account_id.is_(None)),
         ).where(CheckJob.state == "queued")
     ).one()
-    return bool(waiting < most and own < most // 4 and (known or unknown < most // 2))
+    return bool(waiting < most and own < most // 4 and (account_id is not None or unknown < most // 2))
 
 
 def accept(session: Session, job: CheckJob, submission_id: str, *, new: bool, seconds: float) -> bool:
@@ -173,7 +179,7 @@ def leave_to_long(session: Session, job: CheckJob, parts: int, seconds: float) -
 
     False where its sender has as many of those as one may have.
     """
-    own = (CheckJob.sender == job.sender, CheckJob.state != "done", _is_long(CheckJob))
+    own = (_of_one(CheckJob, job), CheckJob.state != "done", _is_long(CheckJob))
     if (session.scalar(select(func.count()).select_from(CheckJob).where(*own)) or 0) >= LONG_OF_ONE:
         return False
     again = {"state": "queued", "worker": "", "attempts": job.attempts - 1, "parts": parts}
@@ -251,11 +257,10 @@ def _changed(session: Session, statement: Update | Delete) -> bool:
     return result.rowcount > 0
 
 
-def under_way(database: Database, sender: str, sha256: str) -> str | None:
+def under_way(database: Database, sender: str, account_id: int | None, sha256: str) -> str | None:
     """Return the job of a file that its sender's earlier request left and that has not ended; None without one."""
-    same = select(CheckJob.id).where(
-        CheckJob.sender == sender, CheckJob.file_sha256 == sha256, CheckJob.state != "done"
-    )
+    of_it = _of_one(CheckJob, CheckJob(sender=sender, account_id=account_id))
+    same = select(CheckJob.id).where(of_it, CheckJob.file_sha256 == sha256, CheckJob.state != "done")
     with database.transaction() as session:
         return session.scalars(same.limit(1)).one_or_none()
 

@@ -37,7 +37,7 @@ from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
-from codec_superb.server.people.limits import sender, turn_of
+from codec_superb.server.people.limits import network_of_turn, sender, turn_of
 from codec_superb.server.people.rate_counters import count_checking
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
@@ -110,7 +110,8 @@ async def _in_turn(
 ) -> Checked:
     async with AsyncExitStack() as held:
         with meters(request.app).waiting():
-            await held.enter_async_context(request.app.state.checker.slot(turn_of(request, caller), long=long))
+            turn = request.app.state.checker.slot(turn_of(request, caller), network_of_turn(request), long=long)
+            await held.enter_async_context(turn)
         began = anyio.current_time()
         try:
             with meters(request.app).checking():
@@ -128,10 +129,10 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     app = request.app
     settings: Settings = app.state.settings
     database: Database = app.state.database
-    turn = keyed_hash(settings, turn_of(request, caller))
-    before = await run_sync(queue.under_way, database, turn, upload.sha256)
+    network = keyed_hash(settings, network_of_turn(request))
+    before = await run_sync(queue.under_way, database, network, caller.account_id, upload.sha256)
     if before is None:
-        await run_sync(_leave, app, upload, turn, caller)
+        await run_sync(_leave, app, upload, network, caller)
     with meters(app).waiting():
         job = await queue.outcome(database, settings, before or upload.path.name)
     upload.path.unlink(missing_ok=True)  # where a checker of another machine had it from a store
@@ -147,7 +148,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     return await run_sync(read), new
 
 
-def _leave(app: FastAPI, upload: Upload, turn: str, caller: Identity) -> None:
+def _leave(app: FastAPI, upload: Upload, network: str, caller: Identity) -> None:
     settings: Settings = app.state.settings
     database: Database = app.state.database
     # between the two the file would look like one that its process has left behind
@@ -159,10 +160,10 @@ def _leave(app: FastAPI, upload: Upload, turn: str, caller: Identity) -> None:
             if not places:
                 raise Unavailable("no process checks uploads right now; try again in a minute",
                                   headers={"Retry-After": "60"})  # fmt: skip
-            if not queue.has_room(session, turn, known=not caller.anonymous):
+            if not queue.has_room(session, network, caller.account_id):
                 raise busy(f"{places} that")
             queue.enqueue(
-                session, upload.path.name, sender=turn, account_id=caller.account_id, sha256=upload.sha256,
+                session, upload.path.name, sender=network, account_id=caller.account_id, sha256=upload.sha256,
                 token_id=caller.token_id, files=vault.identity(),
             )  # fmt: skip
         upload.leave()

@@ -24,7 +24,8 @@ def enqueue_unverified(session: Session) -> int:
     would have fifty draws. Also what waits beside others' results of the codec alone: under a name of the catalogue in
     whose front it would stand, or clean ones beside which it is too good under a condition. Nothing of an account about
     whom the last decision was against it: a moderator is to look first. Nor where the last run of a version ended with
-    nothing said: that depends on the clips that are drawn, and another draw might miss those that are false.
+    nothing said, nor of an account of which a clip fails here that has numbers in the file: that depends on the clips
+    that are drawn, and another draw might miss those that are false.
     """
     _drop_jobs(session, ~_newest() | _nothing_said())
     doubted: dict[int | None, bool] = {}
@@ -103,17 +104,25 @@ def _differed() -> ColumnElement[bool]:
 
 
 def _nothing_said() -> ColumnElement[bool]:
-    """Whether a version of the same account, codec and condition was drawn from in vain, and none agreed since."""
+    """Whether a version was drawn from in vain, and none agreed that was queued since.
+
+    Of the same account, codec and condition; where a clip fails here, of the account: under conditions of strengths
+    that hardly differ, and under many names, the same false clips would have as many draws.
+    """
     same, later = aliased(Submission), aliased(Submission)
     drawn, agreed = aliased(VerificationJob), aliased(VerificationJob)
+
+    def alike(one: type[Submission], other: type[Submission]) -> ColumnElement[bool]:
+        of_it = (one.codec_id == other.codec_id) & (one.condition == other.condition)
+        return (one.account_id == other.account_id) & ((drawn.outcome == "fails here") | of_it)
+
     since = select(agreed.id).where(
-        agreed.submission_id == later.id, agreed.kind == "verify", agreed.outcome == "agrees", agreed.id > drawn.id,
-        later.account_id == same.account_id, later.codec_id == same.codec_id, later.condition == same.condition,
+        agreed.submission_id == later.id, agreed.kind == "verify", agreed.outcome == "agrees",
+        agreed.created > drawn.finished, alike(later, same),
     )  # fmt: skip
     in_vain = select(drawn.id).where(
-        drawn.submission_id == same.id, drawn.kind == "verify", drawn.outcome == "nothing said", ~since.exists(),
-        same.account_id == Submission.account_id, same.codec_id == Submission.codec_id,
-        same.condition == Submission.condition,
+        drawn.submission_id == same.id, drawn.kind == "verify", drawn.outcome.in_(("nothing said", "fails here")),
+        ~since.exists(), alike(same, Submission),
     )  # fmt: skip
     return in_vain.exists()
 

@@ -20,7 +20,7 @@ from codec_superb.server.errors import Conflict, NotFound
 from codec_superb.server.people.audit import record
 
 Kind = Literal["verify", "private"]
-Outcome = Literal["agrees", "differs", "nothing said", "cannot run", "measured"]
+Outcome = Literal["agrees", "differs", "nothing said", "fails here", "cannot run", "measured"]
 
 SILENCE = timedelta(minutes=2)
 """A worker that has not been heard of for so long is given up."""

@@ -195,6 +195,62 @@ def test_who_has_used_least_is_next(settings: Settings) -> None:
 
 
 @ON_SQLITE
+def test_accounts_of_one_network_are_one_sender(settings: Settings) -> None:
+    """Three of them with large files of two minutes held up everybody's; two leave a place to another network."""
+    order: list[str] = []
+    ends = anyio.Event()
+
+    async def checked(made: Checker, who: str, network: str) -> None:
+        async with made.slot(who, network, long=True):
+            order.append(who)
+            await ends.wait()
+
+    async def several() -> None:
+        with closing(Checker(settings)) as made:
+            async with anyio.create_task_group() as tasks:
+                for who in ("a", "b", "c"):
+                    tasks.start_soon(checked, made, who, "192.0.2.0/24")
+                await anyio.wait_all_tasks_blocked()
+                tasks.start_soon(checked, made, "ann", "198.51.100.0/24")
+                await anyio.wait_all_tasks_blocked()
+                tasks.start_soon(checked, made, "a", "203.0.113.0/24")  # an account of two networks
+                await anyio.wait_all_tasks_blocked()
+                assert order == ["a", "ann"]
+                ends.set()
+
+    run(several)
+    assert len(order) == 5
+
+
+@ON_SQLITE
+def test_what_a_network_used_counts_for_each_of_it(settings: Settings) -> None:
+    """Who comes new from it is behind somebody of another one that has used a little."""
+    order: list[str] = []
+    others_wait = anyio.Event()
+
+    async def checked(made: Checker, who: str, network: str, seconds: float) -> None:
+        async with made.slot(who, network):
+            order.append(who)
+            await (anyio.sleep(seconds) if seconds else others_wait.wait())
+
+    async def several() -> None:
+        with closing(Checker(settings.model_copy(update={"check_workers": 1}))) as made:
+            await checked(made, "ann", "198.51.100.0/24", 0.01)
+            await checked(made, "a", "192.0.2.0/24", 0.05)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(checked, made, "somebody", "203.0.113.0/24", 0.0)
+                await anyio.wait_all_tasks_blocked()
+                tasks.start_soon(checked, made, "new", "192.0.2.0/24", 0.0)
+                await anyio.wait_all_tasks_blocked()
+                tasks.start_soon(checked, made, "ann", "198.51.100.0/24", 0.0)
+                await anyio.wait_all_tasks_blocked()
+                others_wait.set()
+
+    run(several)
+    assert order == ["ann", "a", "somebody", "ann", "new"]
+
+
+@ON_SQLITE
 def test_a_file_that_waits_too_long_leaves_its_turn(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told to come again, and the next one of its sender is checked; behind others it waits as they may take."""
     monkeypatch.setattr(checker, "SLOT_TIMEOUT_S", 0.01)

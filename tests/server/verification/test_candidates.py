@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from support.server.board import make_submission
 from support.server.verified import attest
 
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.database.models import Codec, Submission, VerificationJob, now
 from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.service import decide
@@ -60,20 +61,39 @@ def test_many_versions_are_one_draw(database: Database) -> None:
         assert enqueue_unverified(session) == 2  # the account's other codecs
 
 
+def ends(session: Session, identity: str, outcome: Outcome) -> None:
+    """Run the job in front."""
+    job = claim(session, "worker", kinds=("verify",))
+    assert job is not None
+    assert job.submission_id == identity
+    assert finish(session, job, "worker", outcome, "")
+
+
+def test_a_clip_that_fails_here_stops_an_account(database: Database) -> None:
+    """Under strengths that hardly differ, and under many names, the same false clips had hundreds of draws."""
+    loss = [parse_condition(f"bits:{rate}") for rate in ("0.003", "0.0030001")]
+    with database.transaction(write=True) as session:
+        first, second = (make_submission(session, "amrwb_12k", owner="eve", condition=each) for each in loss)
+        assert enqueue_unverified(session) == 2
+        ends(session, first, "fails here")
+        make_submission(session, "codec2_1200", owner="eve")
+        honest = make_submission(session, "amrwb_12k", owner="ann")
+        assert enqueue_unverified(session) == 1
+        assert queued(session) == [honest]
+        ends(session, honest, "agrees")
+        enqueue_by_hand(session, second, None, actor="Mo")
+        assert enqueue_unverified(session) == 0
+        ends(session, second, "agrees")
+        assert enqueue_unverified(session) == 1  # not the one that failed: its job is done
+
+
 def test_nothing_said_is_one_draw_too(database: Database) -> None:
     """False clips of AAC are other sound: a draw that misses them agrees, so that no version has another by itself."""
     with database.transaction(write=True) as session:
-
-        def ends(identity: str, outcome: Outcome) -> None:
-            job = claim(session, "worker", kinds=("verify",))
-            assert job is not None
-            assert job.submission_id == identity
-            assert finish(session, job, "worker", outcome, "")
-
         first = make_submission(session, "aac_24k", owner="eve")
         assert enqueue_unverified(session) == 1
         waiting = [make_submission(session, "aac_24k", owner="eve")]
-        ends(first, "nothing said")
+        ends(session, first, "nothing said")
         honest = make_submission(session, "aac_24k", owner="ann")
         other = make_submission(session, "aac_32k", owner="eve")
         assert enqueue_unverified(session) == 2
@@ -81,14 +101,14 @@ def test_nothing_said_is_one_draw_too(database: Database) -> None:
         waiting.append(make_submission(session, "aac_24k", owner="eve"))
         assert enqueue_unverified(session) == 0
         assert set(statuses(session, first, *waiting)) == {"self-reported"}
-        ends(honest, "agrees")
-        ends(other, "cannot run")  # a codec that is not here: it depends on no draw
+        ends(session, honest, "agrees")
+        ends(session, other, "cannot run")  # a codec that is not here: it depends on no draw
         newer = make_submission(session, "aac_32k", owner="eve")
         assert enqueue_unverified(session) == 1
-        ends(newer, "cannot run")
+        ends(session, newer, "cannot run")
         enqueue_by_hand(session, waiting[-1], None, actor="Mo")
         assert enqueue_unverified(session) == 0
-        ends(waiting[-1], "agrees")
+        ends(session, waiting[-1], "agrees")
         make_submission(session, "aac_24k", owner="eve")
         assert enqueue_unverified(session) == 1
 

@@ -77,16 +77,16 @@ def test_a_full_disk_of_one_checker_refuses_no_file(postgres: PostgresServer) ->
 
 
 def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: Path) -> None:
-    """However many processes receive: one token finds room behind another's files, any token behind those without."""
+    """However many processes receive: one account finds room behind another's, any account behind those without."""
     with shared_place(postgres, tmp_path) as (database, settings):
         heartbeat = Heartbeat(settings, serves=False, checks=2)
         heartbeat.start()
         with database.transaction(write=True) as session:
-            ann = account_of(session, "ann").id
+            ann, bob = (account_of(session, name).id for name in ("ann", "bob"))
 
             def fill(sender: str, account: int | None) -> int:
                 for number in count():
-                    if not queue.has_room(session, sender, known=account is not None):
+                    if not queue.has_room(session, sender, account):
                         return number
                     queue.enqueue(
                         session, uuid4().hex, sender=sender, account_id=account, sha256=sha(f"{sender} {number}")
@@ -94,11 +94,35 @@ def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: 
                     session.flush()
                 raise AssertionError
 
-            assert fill("ann", ann) == 16
-            assert sum(fill(f"address {each}", None) for each in range(4)) == 32
-            assert fill("another token", ann) == 16
-            assert fill("a third", ann) == 0
+            assert fill("a network", ann) == 16
+            assert fill("another one", ann) == 0
+            assert sum(fill(f"network {each}", None) for each in range(4)) == 32
+            assert fill("a network", bob) == 16
+            assert fill("a network", account_of(session, "carl").id) == 0
         heartbeat.stop()
+
+
+def test_accounts_of_one_network_are_one_sender(postgres: PostgresServer, tmp_path: Path) -> None:
+    """They leave one of the places of large files to others, and what one used counts for the next."""
+    with shared_place(postgres, tmp_path) as (database, _), database.transaction(write=True) as session:
+        session.add(RunningProcess(id="w", name="w", serves=False, checks=1, program="", schema="", key=""))
+        a, b, ann = (account_of(session, name).id for name in ("a", "b", "ann"))
+        for name, sender, account in (
+            ("1 of a", "theirs", a), ("2 of b", "theirs", b), ("3 of a", "third", a), ("4 of ann", "hers", ann),
+        ):  # fmt: skip
+            queue.enqueue(session, name, sender=sender, account_id=account, sha256=sha(name))
+            session.flush()
+            session.get_one(CheckJob, name).parts = 1
+        session.flush()
+        taken = [queue.claim(session, "w", long=True) for _ in range(3)]
+        assert [each and each.id for each in taken] == ["1 of a", "4 of ann", None]
+        assert taken[0] is not None
+        assert queue.accept(session, taken[0], "made", new=True, seconds=120.0)
+        queue.enqueue(session, "5 of b", sender="theirs", account_id=b, sha256=sha("small"))
+        queue.enqueue(session, "6 new", sender="new", account_id=None, sha256=sha("new"))
+        first = queue.claim(session, "w")
+        assert first is not None
+        assert first.id == "6 new"
 
 
 def test_senders_share_time_and_not_numbers(postgres: PostgresServer, tmp_path: Path) -> None:
