@@ -43,7 +43,7 @@ def test_a_dataset_with_joint_numbers_is_drawn_whole(clips: int, probe: str, who
     """Up to the bound of scores of pairs; others are drawn as before."""
     of = SimpleNamespace(name="mini", probes=[SimpleNamespace(probe=probe)], provenance=[])
     rows = [row(f"c{at}") for at in range(clips)]
-    submission = SimpleNamespace(codec=SimpleNamespace(family="codec2"), datasets=[of])
+    submission = SimpleNamespace(codec=SimpleNamespace(family="codec2"), datasets=[of], condition=None)
     opened = cast("Any", SimpleNamespace(pairs=[], rows=rows, submission=submission))
     assert _whole(opened, "0" * 64) == ({"mini": tuple(sorted(row.clip for row in rows))} if whole else {})
 

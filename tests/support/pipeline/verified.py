@@ -8,6 +8,7 @@ from pathlib import Path
 
 from support.pipeline.runs import speech_folder
 
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
@@ -21,12 +22,15 @@ CODEC = "opus_6k"
 Change = Callable[[ClipRow], ClipRow]
 
 
-def speech_run(folder: Path, clips: int, pool: Executor, codec: str = CODEC) -> RunFolder:
-    """Run a codec over so many clips of half a second in ``folder/voices``, and score them."""
+def speech_run(
+    folder: Path, clips: int, pool: Executor, codec: str = CODEC, conditions: Sequence[Condition] = ()
+) -> RunFolder:
+    """Run a codec over so many clips of half a second in ``folder/voices``; score the run under the last condition."""
     voices = speech_folder(folder / "voices", clips, seconds=0.5)
-    (outcome,) = resynthesise(
-        [codec], [str(voices)], out=folder / "runs", device="cpu", category="speech", executor=pool
-    )
+    *_, outcome = resynthesise(
+        [codec], [str(voices)], out=folder / "runs", device="cpu", category="speech", executor=pool,
+        conditions=conditions,
+    )  # fmt: skip
     score([outcome.path], metrics=["mel", "pesq", "stoi"], executor=pool)
     return RunFolder(outcome.path)
 
