@@ -138,6 +138,9 @@ def _told(file: Path, sent: UploadResult) -> dict[str, Any]:
             f"sent before and withdrawn: {why}; pack it again (--submitter), or ask a maintainer of the leaderboard"
         )
         return {"file": str(file), "problems": [], **sent.answer, "accepted": False, "error": detail}
+    if sent.accepted and sent.answer.get("status") == "known":
+        detail = "somebody else sent it before, and it is not public: pack it again (--submitter)"
+        return {"file": str(file), "problems": [], **sent.answer, "accepted": False, "error": detail}
     if sent.accepted:
         return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP
     detail = f"{sent.answer.get('detail', 'no reason given')} ({sent.status})"

@@ -17,6 +17,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
 
     To others than its account nothing is told that is not public: who has a file need not be who sent it.
     """
+    of_another = to is not None and to.account_id != submission.account_id
     was_public = submission.status == "withdrawn" and submission.public_since is not None
     own = (
         to is None or "moderate" in to.scopes or (to.account_id is not None and to.account_id == submission.account_id)
@@ -35,12 +36,17 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
         complete=submission.complete,
         custom=submission.custom,
         condition=submission.condition,
-        notes=[*submission.notes, *([_NOT_YET] if _is_behind(submission, settings) else [])],
+        notes=[
+            *submission.notes,
+            *([_OF_ANOTHER] if of_another else []),
+            *([_NOT_YET] if _is_behind(submission, settings) else []),
+        ],
         warnings=kept(submission.warnings) if own else [],
         reason=submission.reason if own else None,  # a submitter's words are for its account, and for moderators
     )
 
 
+_OF_ANOTHER = "somebody else sent this file before; to send it as your account's, pack it again (--submitter)"
 _NOT_YET = (
     "the usual pages show what the maintainers ran again; all submissions have it where no other result of its codec "
     "stands in front"

@@ -105,7 +105,8 @@ class Twin(NamedTuple):
     kbps: float | None
     """Measured; None where it was not."""
     later: bool
-    """Whether it came after the same values of this account or codec, and so is no original."""
+    """Whether it came after the same values of this account or codec, and so is no original; nor is, unless it was
+    confirmed, what is under a name that came after the account's own: whoever runs another's code would hold that."""
     confirmed: bool
     """Run again, or accepted by a moderator."""
 
@@ -135,6 +136,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
             Result.metrics,
             Submission.received,
             Codec.name,
+            Submission.codec_id,
             Result.kbps,
             (Submission.status.in_(PUBLIC) & ((Submission.status == "verified") | Submission.decided_by.is_not(None))),
         )
@@ -149,8 +151,9 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         Submission.account_id.is_distinct_from(submission.account_id),
     )
     before: _Had | None = None
+    first = _first_public(session, submission)
     found: dict[tuple[str, str], list[Twin]] = defaultdict(list)
-    for category, dataset, metrics, received, codec, kbps, confirmed in session.execute(
+    for category, dataset, metrics, received, codec, codec_id, kbps, confirmed in session.execute(
         others.order_by(Codec.name)
     ).all():
         means = _means(category, own[category, dataset].metrics)
@@ -159,7 +162,23 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
             before = _had(session, submission, values) if before is None else before
             # all of them at once: half of one's own and half of another's is a copy of the other half
             later = any(at < received and equal <= had.items() for at, had in before[category, dataset])
+            if not confirmed and first is not None:
+                began = _began(session, codec_id, EVER_NAMED)
+                later |= began is not None and first < began
             found[category, dataset].append(Twin(codec, kbps, later, bool(confirmed)))
+    return found
+
+
+def _first_public(session: Session, submission: Submission) -> datetime | None:
+    """Return since when the account has had public results of the codec; None for an anonymous upload."""
+    if submission.account_id is None:
+        return None
+    return _began(session, submission.codec_id, STOOD & (Submission.account_id == submission.account_id))
+
+
+def _began(session: Session, codec_id: int, which: ColumnElement[bool]) -> datetime | None:
+    first = select(func.min(Submission.public_since)).where(Submission.codec_id == codec_id, which)
+    found: datetime | None = session.scalar(first)
     return found
 
 

@@ -113,7 +113,7 @@ def all_warnings_for(session: Session, submission_id: str) -> list[PlausibilityW
             earlier = [twin for twin in same if not twin.later]
             names = ", ".join(list(dict.fromkeys(twin.codec for twin in earlier or same))[:MOST_TWINS])
             text = f"has values of {names} to the last digit: rows that were copied, or the same codec"
-            text += "" if earlier else "; here they were first"
+            text += "" if earlier else "; here it was first"
             # a codec of the catalogue has no other values, whoever sent them before under a name that is not theirs
             own = card.name in catalogue.cards() and not any(map(_may_be_its, earlier))
             warnings.append(_warning("copied", where, text, holds=bool(earlier) and not own))

@@ -324,6 +324,9 @@ class TestRetries:
             "sent before and withdrawn: by mistake; pack it again (--submitter), or ask a maintainer"
             in capsys.readouterr().out
         )
+        _Moody.answers[:] = [(200, {}, RECEIPT | {"status": "known", "url": ""})]
+        assert call(["submit", str(packed(tmp_path, "lent_16k")), "--server", moody]) == 3
+        assert "somebody else sent it before, and it is not public: pack it again" in capsys.readouterr().out
 
     def test_nobody_there(self, tmp_path: Path) -> None:
         """The error names the server and the cause in a line."""

@@ -35,6 +35,18 @@ def test_a_copy_does_not_hold_its_original(database: Database) -> None:
     assert copied(database, "nova_net", "bea") == [False]
 
 
+def test_whose_name_was_first_is_not_held_by_who_ran_its_code(database: Database) -> None:
+    """Under a condition first, or complete where the other has a part: by its word alone another name holds nobody."""
+    noise = parse_condition("noise:white:20")
+    publish(database, "nova_net", 12.0, 0.5, owner="ann")
+    for status, holds in (("self-reported", False), ("verified", True)):
+        made = {"condition": noise, "owner": "mallory", "status": status}
+        publish(database, f"zulu_{status[:4]}", 12.0, **(VALUES | made))
+        assert copied(database, "nova_net", "ann", condition=noise) == [holds]
+    assert copied(database, "nova_new", "ann", condition=noise) == [True]  # this name is younger
+    assert copied(database, "nova_net", "bob", condition=noise) == [True]  # nor had he any under it
+
+
 @pytest.mark.parametrize(
     ("status", "decided_by", "holds"),
     [("withdrawn", "ann", False), ("withdrawn", "a moderator", True), ("held", "a moderator", True),
