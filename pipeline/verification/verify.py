@@ -26,7 +26,7 @@ from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.figures import compare_figures
 from codec_superb.pipeline.verification.pairs import compare_pairs
-from codec_superb.pipeline.verification.sounds import compare_references, compare_samples, made_elsewhere
+from codec_superb.pipeline.verification.sounds import WANDERING, compare_references, compare_samples, made_elsewhere
 from codec_superb.pipeline.verification.statement import (
     DIFFERENCES,
     SAMPLES,
@@ -338,7 +338,7 @@ def _dataset(
     differences = (
         *_drifts(compared, _of(opened.rows, name), pairs.changes), *pairs.differences, *figures,
         *compare_samples(samples, opened.members, _of(opened.rows, name), _of(made.rows.values(), name), run,
-                         rounds=not is_deterministic(made.card)),
+                         rounds=not is_deterministic(made.card), wanders=made.card.family in WANDERING),
         *compare_references(samples, opened.members, run),
     )  # fmt: skip
     return DatasetVerdict(
