@@ -40,10 +40,8 @@ def run_verify(context: Context, job: VerificationJob) -> None:
         with context.database.transaction(write=True) as session:
             give_back(session, job, context.worker, pause=UNPREPARED, message=str(error))
     except (CannotRun, FailedHere) as error:
-        outcome: Outcome = "cannot run"
-        if isinstance(error, FailedHere) and not isinstance(error, MachineFailed):
-            outcome = "fails here"
-        elif isinstance(error, (NothingSaid, MachineFailed)):
+        outcome: Outcome = "fails here" if isinstance(error, FailedHere) else "cannot run"
+        if isinstance(error, (NothingSaid, MachineFailed)):
             outcome = "nothing said"
         with context.database.transaction(write=True) as session:
             finish(session, job, context.worker, outcome, str(error))

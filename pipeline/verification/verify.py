@@ -21,7 +21,7 @@ from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow
 from codec_superb.pipeline.verification.again import CannotRun, Made, NothingSaid, Rerun, run_again
 from codec_superb.pipeline.verification.attestation import AttestationError
-from codec_superb.pipeline.verification.compare import Change, Compared, FailedHere, compare_clip, drifts
+from codec_superb.pipeline.verification.compare import Change, Compared, FailedHere, MachineFailed, compare_clip, drifts
 from codec_superb.pipeline.verification.draw import draw, seed_of
 from codec_superb.pipeline.verification.drawn import check_drawn
 from codec_superb.pipeline.verification.figures import compare_figures
@@ -197,7 +197,8 @@ def _statement(
         sounding = {(row.dataset, row.clip) for row in opened.rows if row.status == "ok"}
         _refuse_untold(made.card, [of for of in clips if (of.dataset, of.clip) in sounding], erratic=erratic)
     if failures and not differs:  # what differs elsewhere counts, whatever failed
-        raise failures[0]
+        # what the codec, a metric or a model fails on says more than what this machine could not do
+        raise min(failures, key=lambda failure: isinstance(failure, MachineFailed))
     probes = sorted(set().union(*made.probes.values()))
     metrics = sorted(_metrics(_chosen(opened.rows, drawn), made))
     return Statement(

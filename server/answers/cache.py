@@ -30,7 +30,7 @@ from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
-from codec_superb.server.people.rate_counters import address_of, network_of
+from codec_superb.server.people.rate_counters import network_of_request
 from codec_superb.web.figures.layout import Figure
 
 LIMIT = 64_000_000
@@ -179,7 +179,7 @@ async def cached(
         if counted:
             # before an answer that another one has made: of what that one may not ask for, this one may
             await count_computation(request)
-        network = network_of(address_of(request))
+        network = network_of_request(request)
         if quick and cache.share.has_some_left(network):
             with cache.share.spent_by(network):
                 answer = await cache.get((*place, snapshot.revision), lambda: make(snapshot), quick=True)

@@ -16,7 +16,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.http.turns import FairTurns
-from codec_superb.server.people.rate_counters import address_of, network_of
+from codec_superb.server.people.rate_counters import network_of_request
 
 AT_ONCE = 3
 """Answers that one process makes at the same time, of which a network has one less."""
@@ -44,7 +44,7 @@ def turn(request: Request) -> AbstractAsyncContextManager[None]:
     if not hasattr(state, "answer_turns"):
         state.answer_turns = FairTurns(AT_ONCE, senders=WAITING, patience=PATIENCE_S, busy=_busy)
     turns: FairTurns = state.answer_turns
-    return turns.turn(network_of(address_of(request)))
+    return turns.turn(network_of_request(request))
 
 
 async def made_in_turn(request: Request, make: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -93,7 +93,8 @@ def claim(session: Session, worker: str, files: str = "", *, long: bool = False)
     beside = or_(other.sender == CheckJob.sender, other.account_id == CheckJob.account_id)
     number = select(func.count())
     running = number.where(beside, other.state == "running", _is_long(other) == long).scalar_subquery()
-    large = number.where(_of_one(other, CheckJob), other.state != "done", _is_long(other)).scalar_subquery()
+    own = _of_one(other, CheckJob.sender, CheckJob.account_id)
+    large = number.where(own, other.state != "done", _is_long(other)).scalar_subquery()
     now = case((other.state == "running", extract("epoch", func.now() - other.taken)), else_=0.0)
     spent = func.greatest(func.coalesce(other.seconds, 0.0) + now, SHORTEST_CHECK_S)
     took = (
@@ -123,11 +124,10 @@ def _is_long(job: type[CheckJob]) -> ColumnElement[bool]:
     return job.parts > 0
 
 
-def _of_one(job: type[CheckJob], of: type[CheckJob] | CheckJob) -> ColumnElement[bool]:
-    """Whether one account sent both, or one network without any."""
-    return job.account_id.is_not_distinct_from(of.account_id) & (
-        job.account_id.is_not(None) | (job.sender == of.sender)
-    )
+def _of_one(job: type[CheckJob], sender: Any, account_id: Any) -> ColumnElement[bool]:
+    """Whether the account sent it, or, without any, the network ``sender``: values, or columns of another job."""
+    same: ColumnElement[bool] = job.sender == sender
+    return job.account_id.is_not_distinct_from(account_id) & (job.account_id.is_not(None) | same)
 
 
 def places(session: Session, *, long: bool = False) -> int:
@@ -147,7 +147,7 @@ def has_room(session: Session, sender: str, account_id: int | None) -> bool:
     waiting, own, unknown = session.execute(
         select(
             func.count(),
-            func.count().filter(_of_one(CheckJob, CheckJob(sender=sender, account_id=account_id))),
+            func.count().filter(_of_one(CheckJob, sender, account_id)),
             func.count().filter(CheckJob.account_id.is_(None)),
         ).where(CheckJob.state == "queued")
     ).one()
@@ -179,7 +179,7 @@ def leave_to_long(session: Session, job: CheckJob, parts: int, seconds: float) -
 
     False where its sender has as many of those as one may have.
     """
-    own = (_of_one(CheckJob, job), CheckJob.state != "done", _is_long(CheckJob))
+    own = (_of_one(CheckJob, job.sender, job.account_id), CheckJob.state != "done", _is_long(CheckJob))
     if (session.scalar(select(func.count()).select_from(CheckJob).where(*own)) or 0) >= LONG_OF_ONE:
         return False
     again = {"state": "queued", "worker": "", "attempts": job.attempts - 1, "parts": parts}
@@ -259,7 +259,7 @@ def _changed(session: Session, statement: Update | Delete) -> bool:
 
 def under_way(database: Database, sender: str, account_id: int | None, sha256: str) -> str | None:
     """Return the job of a file that its sender's earlier request left and that has not ended; None without one."""
-    of_it = _of_one(CheckJob, CheckJob(sender=sender, account_id=account_id))
+    of_it = _of_one(CheckJob, sender, account_id)
     same = select(CheckJob.id).where(of_it, CheckJob.file_sha256 == sha256, CheckJob.state != "done")
     with database.transaction() as session:
         return session.scalars(same.limit(1)).one_or_none()

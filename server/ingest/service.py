@@ -37,8 +37,8 @@ from codec_superb.server.operations.logs import get_logger
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity, valid_token
 from codec_superb.server.people.audit import record
-from codec_superb.server.people.limits import network_of_turn, sender, turn_of
-from codec_superb.server.people.rate_counters import count_checking
+from codec_superb.server.people.limits import sender, turn_of
+from codec_superb.server.people.rate_counters import count_checking, network_of_request
 from codec_superb.server.people.secret import keyed_hash
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import (
@@ -110,7 +110,7 @@ async def _in_turn(
 ) -> Checked:
     async with AsyncExitStack() as held:
         with meters(request.app).waiting():
-            turn = request.app.state.checker.slot(turn_of(request, caller), network_of_turn(request), long=long)
+            turn = request.app.state.checker.slot(turn_of(request, caller), network_of_request(request), long=long)
             await held.enter_async_context(turn)
         began = anyio.current_time()
         try:
@@ -129,7 +129,7 @@ async def _queued(request: Request, upload: Upload, caller: Identity) -> tuple[R
     app = request.app
     settings: Settings = app.state.settings
     database: Database = app.state.database
-    network = keyed_hash(settings, network_of_turn(request))
+    network = keyed_hash(settings, network_of_request(request))
     before = await run_sync(queue.under_way, database, network, caller.account_id, upload.sha256)
     if before is None:
         await run_sync(_leave, app, upload, network, caller)

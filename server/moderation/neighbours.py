@@ -151,7 +151,7 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         Submission.account_id.is_distinct_from(submission.account_id),
     )
     before: _Had | None = None
-    first = _first_public(session, submission)
+    first: datetime | None = None
     found: dict[tuple[str, str], list[Twin]] = defaultdict(list)
     for category, dataset, metrics, received, codec, codec_id, kbps, confirmed in session.execute(
         others.order_by(Codec.name)
@@ -159,7 +159,8 @@ def twins_of(session: Session, submission: Submission) -> Mapping[tuple[str, str
         means = _means(category, own[category, dataset].metrics)
         equal = means.items() & _means(category, metrics).items()
         if len(equal) >= FEWEST_EQUAL and 2 * len(equal) >= len(means):
-            before = _had(session, submission, values) if before is None else before
+            if before is None:
+                before, first = _had(session, submission, values), _first_public(session, submission)
             # all of them at once: half of one's own and half of another's is a copy of the other half
             later = any(at < received and equal <= had.items() for at, had in before[category, dataset])
             if not confirmed and first is not None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from codec_superb.server.people.access import Caller, Identity
-from codec_superb.server.people.rate_counters import Kind, address_of, count_request, network_of
+from codec_superb.server.people.rate_counters import Kind, address_of, count_request
 
 
 def check_limit(request: Request, caller: Identity, kind: Kind) -> None:
@@ -24,11 +24,6 @@ def sender(request: Request, caller: Identity) -> str:
 def turn_of(request: Request, caller: Identity) -> str:
     """Return the key by which a sender waits for checks: of its account, whose tokens have one turn together."""
     return sender(request, caller) if caller.account_id is None else f"account {caller.account_id}"
-
-
-def network_of_turn(request: Request) -> str:
-    """Return the key of the network that a request comes from: what its senders use counts for each of them."""
-    return network_of(address_of(request))
 
 
 @cache

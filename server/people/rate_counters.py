@@ -142,6 +142,11 @@ def network_of(who: str) -> str:
     return f"{beginning}.0/24" if dot and _IPV4_CLIENT.fullmatch(who) else site_of(who)
 
 
+def network_of_request(request: Request) -> str:
+    """Return the key of the network that a request comes from, see :func:`network_of`."""
+    return network_of(address_of(request))
+
+
 def _refusal(request: Request, item: RateLimitItem, kind: Kind, who: str) -> TooManyRequests:
     wait = max(1, math.ceil(_limiter(request).get_window_stats(item, kind, who).reset_time - time.time()))
     return TooManyRequests(

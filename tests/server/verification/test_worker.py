@@ -25,8 +25,8 @@ from support.server.serving import PROGRAM
 from support.timing import wait_for
 
 from codec_superb.cli.main import call
+from codec_superb.cli.verification import verify_job
 from codec_superb.cli.verification.handlers import HANDLERS
-from codec_superb.cli.verification.verify_job import run_verify
 from codec_superb.cli.verification.worker import RUNS, Context, remove_ended, work
 from codec_superb.data_manifests.dataset import Dataset
 from codec_superb.data_manifests.errors import DatasetNotPrepared
@@ -35,7 +35,9 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.verification import again
+from codec_superb.pipeline.verification.again import CannotRun, NothingSaid
 from codec_superb.pipeline.verification.attestation import check_signature, read_attestation
+from codec_superb.pipeline.verification.compare import FailedHere, MachineFailed
 from codec_superb.server.database.models import (
     Attestation,
     ClipBlock,
@@ -137,6 +139,25 @@ def test_a_draw_in_vain_is_the_only_one(run: RunFolder, database: Database, sett
     assert (submission.status, job.outcome) == ("self-reported", "nothing said")
     stored(database, settings, claimed("second"), owner="eve")
     assert work(context_of(database, settings), HANDLERS, once=True) == 0
+
+
+ENDS = {FailedHere: "fails here", MachineFailed: "nothing said", NothingSaid: "nothing said", CannotRun: "cannot run"}
+
+
+@pytest.mark.parametrize("error", ENDS)
+def test_how_a_job_without_a_verdict_ends(
+    run: RunFolder, database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+) -> None:  # fmt: skip
+    """The outcome decides whether another draw is made by itself."""
+
+    def ends(*_: object) -> None:
+        raise error("why")
+
+    monkeypatch.setattr(verify_job, "_statement", ends)
+    identity = stored(database, settings, packed(run, tmp_path / "file.zip"))
+    work(context_of(database, settings), HANDLERS, once=True)
+    assert look(database, identity)[1].outcome == ENDS[error]
 
 
 @pytest.mark.sample(2, among="a worker that verifies")
@@ -320,7 +341,7 @@ def test_a_worker_that_was_given_up_leaves_the_folder(
         assert late is not None
         session.expunge(late)
         session.execute(update(VerificationJob).values(attempts=2, worker="another"))
-    run_verify(context, late)
+    verify_job.run_verify(context, late)
     remove_ended(context)
     left = settings.storage / RUNS / str(late.id)
     assert (left / "opus_6k").is_dir()
