@@ -176,7 +176,8 @@ class Submission(Base):
     condition: Mapped[str] = mapped_column(String(100), default="")
     """What it was made under (``loss:10``), never ranked, never the current version; '' for a clean one."""
     behind: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Of a verified one of a name that nobody owns: whether another verified one stands, under the same condition."""
+    """Under a name that nobody owns: whether another one stands, of verified ones or of self-reported ones, under the
+    same condition."""
     place: Mapped[int] = mapped_column(default=0, server_default="0")
     """Of these its place in their order, 0 for the one that stands: shown where those before it lack something."""
     metrics: Mapped[dict[str, Any]]
@@ -245,21 +246,21 @@ def standing(
     """Order a codec's public submissions, joined with the codec, such that the last one stands for it: the newest.
 
     Under a name that nobody owns, as those of the catalogue, verified results stand in front of whatever came later,
-    and of these the one that is not ``behind``, then by their ``place``; partial ones not in front of complete ones
-    that nobody ran again, such as those that cannot be: under a condition clips fail, and all count alike. ``status``,
-    ``behind``, ``place``, and whether the name is ``nobodys``, are those of now, or of a moment.
+    and of these the one that is not ``behind``, then by their ``place``, as among those that nobody ran again; partial
+    ones not in front of complete ones that nobody can run: under a condition clips fail, and all count alike.
+    ``status``, ``behind``, ``place``, and whether the name is ``nobodys``, are those of now, or of a moment.
     """
     run_again = nobodys & (status == "verified")
     whole = Submission.complete | (Submission.condition != "")
     first = case(
         (run_again & whole & behind.is_(False), 5),
         (run_again & whole, 4),
-        (nobodys & Submission.complete & (Submission.condition == ""), 3),
+        (nobodys & Submission.complete & (Submission.condition == "") & behind.is_(False), 3),
         (run_again & behind.is_(False), 2),
         (run_again, 1),
         else_=0,
     )
-    return first, case((run_again, -place), else_=0), Submission.version.expression
+    return first, case((nobodys, -place), else_=0), Submission.version.expression
 
 
 STANDING = standing(Submission.status, Submission.behind, Submission.place, Codec.owner_id.is_(None))

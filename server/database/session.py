@@ -104,16 +104,17 @@ def bump_revision(session: Session) -> None:
 def record_change(session: Session, submission_id: str, status: str, moved: Collection[str] = ()) -> None:
     """Count the change of a submission's public status, and write down at which revision it was made.
 
-    Called as :func:`bump_revision` is; a status that is not public says that it was taken back. ``moved`` are verified
+    Called as :func:`bump_revision` is; a status that is not public says that it was taken back. ``moved`` are public
     ones that go in front or behind with it.
     """
     bump_revision(session)
     # whoever has counted holds the row until the end of the transaction: nobody else reads the same number
     number = session.scalars(select(Revision.number)).one()
-    places = select(Submission.id, Submission.behind, Submission.place)
-    for identity, behind, place in session.execute(places.where(Submission.id.in_({submission_id, *moved}))).all():
-        told = status if identity == submission_id else "verified"
-        session.add(BoardChange(revision=number, submission_id=identity, status=told, behind=behind, place=place))
+    places = select(Submission.id, Submission.status, Submission.behind, Submission.place)
+    for row in session.execute(places.where(Submission.id.in_({submission_id, *moved}))).all():
+        told = status if row.id == submission_id else row.status
+        change = BoardChange(revision=number, submission_id=row.id, status=told, behind=row.behind, place=row.place)
+        session.add(change)
     session.flush()
 
 

@@ -25,6 +25,7 @@ from codec_superb.server.ingest.receive import Received, Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.moderation.plausibility import holds, warnings_for
 from codec_superb.server.moderation.service import decide
+from codec_superb.server.moderation.verified_first import place_anew
 from codec_superb.server.names.claims import (
     check_names,
     claim_public_names,
@@ -336,7 +337,8 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
         if public:
             claim_public_names(session, submission, actor=caller.name)
         session.flush()
-        record_change(session, submission.id, submission.status)
+        moved = place_anew(session, submission, run_again=False) if public else ()
+        record_change(session, submission.id, submission.status, moved)
 
 
 def _note(session: Session, submission: Submission, accepted: Accepted, caller: Identity) -> None:

@@ -48,7 +48,7 @@ _LAST_ID = 2**31 - 1
 def queue(
     request: Request, _moderator: Moderator, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=10_000)] = 1
 ) -> Response:
-    """Show submissions that wait, pending and held, the oldest first, and recent decisions."""
+    """Show submissions that wait, the oldest first, what is public behind another's word, and recent decisions."""
     waiting = repository.count_of_status(session, WAITING)
     pending = repository.of_status(
         session, WAITING, limit=QUEUE_PAGE, offset=(page - 1) * QUEUE_PAGE, oldest_first=True
@@ -56,7 +56,7 @@ def queue(
     recent = repository.recently_decided(session, RECENT)
     return _page(
         request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting,
-        kinds=repository.kinds_of_warnings(session, pending),
+        behind=repository.behind_others(session, RECENT), kinds=repository.kinds_of_warnings(session, pending),
         links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
     )  # fmt: skip
 

@@ -37,7 +37,7 @@ from codec_superb.server.moderation.score_envelope import (
     with_published,
 )
 from codec_superb.server.names import catalogue
-from codec_superb.server.names.claims import name_warnings
+from codec_superb.server.names.claims import STANDS_FOR, name_warnings
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
 
@@ -97,7 +97,7 @@ def all_warnings_for(session: Session, submission_id: str) -> list[PlausibilityW
     rows = [row for row in submission.results if row.dataset]
     found = neighbours_of(session, submission)
     unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
-    warnings = [_warning(kind, "", text, holds=True) for kind, text in name_warnings(session, submission)]
+    warnings = [_warning(kind, "", text, holds=kind != STANDS_FOR) for kind, text in name_warnings(session, submission)]
     warnings += [_warning("unusual", "", text, holds=True) for text in unusual]
     warnings += [
         _warning(doubt.kind, doubt.dataset, doubt.text, holds=doubt.holds)

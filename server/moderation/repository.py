@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import CursorResult, Text, case, cast, func, select, update
-from sqlalchemy.orm import Session, defer, joinedload, undefer
+from sqlalchemy import CursorResult, Text, case, cast, exists, func, select, update
+from sqlalchemy.orm import Session, aliased, contains_eager, defer, joinedload, undefer
 
 from codec_superb.server.database.models import PUBLIC, AuditEntry, Codec, Family, Submission, SubmissionPart, now
 from codec_superb.server.moderation.warning_groups import kinds
+from codec_superb.server.names.standing import MOST_ORDERED
 
 Found = Sequence[Submission]
 LISTED = 2_000_000
@@ -117,6 +118,32 @@ def recently_decided(session: Session, limit: int) -> Found:
         .order_by(Submission.decided.desc(), Submission.id)
     )
     return session.scalars(statement.limit(limit)).all()
+
+
+def behind_others(session: Session, limit: int) -> Sequence[tuple[Submission, Submission]]:
+    """List results of a name that nobody owns behind those of another account where nobody ran any of them again.
+
+    The newest first, each with that which is shown; of an account the one that stands for it.
+    """
+    front, run_again = aliased(Submission), aliased(Submission)
+    of_it = (front.codec_id == Submission.codec_id) & (front.condition == Submission.condition)
+    statement = (
+        select(Submission, front)
+        .join(Submission.codec)
+        .join(front, of_it & (front.status == "self-reported") & front.behind.is_(False) & front.custom.is_(False))
+        .where(Submission.status == "self-reported", Submission.custom.is_(False), Codec.owner_id.is_(None))
+        .where(Submission.behind, Submission.place < MOST_ORDERED)
+        .where(
+            ~exists().where(
+                run_again.codec_id == Submission.codec_id, run_again.condition == Submission.condition,
+                run_again.status == "verified", run_again.custom.is_(False),
+            )
+        )
+        .options(contains_eager(Submission.codec), joinedload(Submission.account), *_UNLISTED)
+        .options(joinedload(front.account), defer(front.card), defer(front.metrics), defer(front.notes))
+        .order_by(Submission.received.desc(), Submission.id)
+    )  # fmt: skip
+    return [(row[0], row[1]) for row in session.execute(statement.limit(limit))]
 
 
 def audit_entries(session: Session, limit: int, before: int | None = None) -> Sequence[AuditEntry]:

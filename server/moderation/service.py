@@ -133,8 +133,8 @@ def decide(
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
     _expect_files(session, submission, here)
-    run_again = "verified" in (before, after)
-    if run_again:
+    shown = before in PUBLIC or after in PUBLIC
+    if shown:
         hold_name(session, submission)
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
         raise _overtaken(submission_id)
@@ -148,8 +148,10 @@ def decide(
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
         version=submission.version, **({} if asked is None else {"asked": asked.isoformat()}),
     )  # fmt: skip
-    if before in PUBLIC or after in PUBLIC:
-        record_change(session, submission_id, after, place_anew(session, submission) if run_again else ())
+    if shown:
+        # on a board of one machine the newest stands, whoever made it
+        moved = place_anew(session, submission, run_again="verified" in (before, after)) if named else ()
+        record_change(session, submission_id, after, moved)
     return submission
 
 

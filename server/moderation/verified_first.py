@@ -18,6 +18,7 @@ from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.verification.statement import SAMPLES
 from codec_superb.server.database.models import Codec, Result, Submission
 from codec_superb.server.database.run_again import not_run_again
+from codec_superb.server.names.standing import place_reported
 
 Probe = tuple[str, str, str, str, str]
 """Dataset, probe, model, hash of the model, settings: figures of other models or settings take none's place."""
@@ -130,26 +131,38 @@ def hold_name(session: Session, submission: Submission) -> None:
     session.execute(select(Codec.id).where(Codec.id == submission.codec_id).with_for_update(key_share=True))
 
 
-def place_anew(session: Session, submission: Submission) -> Collection[str]:
-    """Choose which stands, where a submission became verified, is no longer, or has another attestation.
+def place_anew(session: Session, submission: Submission, *, run_again: bool = True) -> Collection[str]:
+    """Choose which stands, where a submission became public, is no longer, or has another attestation.
 
     Return the ids of those whose place changed. A name with an owner has nothing to choose: its newest one stands.
+    Verified ones keep their places unless what changed was ``run_again`` before or is now.
     """
     if submission.codec.owner_id is not None or submission.custom:
         return ()
+    moved = _placed(session, _places_of_verified(session, submission)) if run_again else []
+    # these need to know which verified one stands
+    return [*moved, *_placed(session, place_reported(session, submission))]
+
+
+def _places_of_verified(session: Session, submission: Submission) -> Mapping[str, int]:
     rows = session.execute(
         select(
             Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.ok,
-            Submission.metrics, Submission.place, Submission.behind, Submission.document["datasets"].label("datasets"),
+            Submission.metrics, Submission.document["datasets"].label("datasets"),
             Submission.document["samples"].label("samples"),
         )
         .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
         .where(Submission.status == "verified", Submission.custom.is_(False))
     ).all()  # fmt: skip
-    before = {submission.id: (submission.place, submission.behind), **{row.id: (row.place, row.behind) for row in rows}}
     ordered = order(_read(session, rows, damaged=submission.condition != ""))
     places = {submission.id: 0, **dict.fromkeys((row.id for row in rows), len(ordered))}  # it may be verified no longer
-    places |= {one.id: place for place, one in enumerate(ordered)}
+    return places | {one.id: place for place, one in enumerate(ordered)}
+
+
+def _placed(session: Session, places: Mapping[str, int]) -> list[str]:
+    """Write down places, and return whose is another one now."""
+    found = select(Submission.id, Submission.place, Submission.behind).where(Submission.id.in_(places))
+    before = {row.id: (row.place, row.behind) for row in session.execute(found)}
     moved = [identity for identity, place in places.items() if (place, place > 0) != before[identity]]
     for identity in moved:
         told = {"place": places[identity], "behind": places[identity] > 0}

@@ -35,12 +35,13 @@ from codec_superb.server.names.looks import (
 )
 from codec_superb.server.names.own_words import check_words
 from codec_superb.server.names.skeleton import skeleton
+from codec_superb.server.names.standing import goes_first
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.web.text import count
 
 STANDS_FOR = "standing"
-"""Kind of the warning of what would stand in front of others' results under a name of the catalogue."""
+"""Kind of the remark on what is shown behind others' results under a name of the catalogue, all of them their word."""
 SETTLED_BY_RUN = (STANDS_FOR, "condition", "originals", "labels")
 """Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either, and
 what a model says of the originals and how many labels a dataset has, by which two accounts whose codecs nobody can run
@@ -279,19 +280,16 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     for what, texts in parts.items():
         for told in said_of_the_board(what, texts):
             yield "name", told
-    if submission.custom or submission.status in PUBLIC:
+    if submission.custom or submission.status == "verified":
         return
-    # what stands has others wait, which few clips of one account must not do
-    if submission.condition and 2 * submission.failed > submission.clips:
+    # nobody is to be behind few clips of one account
+    if submission.status not in PUBLIC and submission.condition and 2 * submission.failed > submission.clips:
         yield "name", f"{submission.failed} of {submission.clips} clips failed, under a name of the catalogue"
     standing = _standing(session, submission)
-    if standing is None or _of_one(standing, submission):
+    if standing is None or standing.status == "verified" or _of_one(standing, submission):
         return
-    # in front of what was run again stands nothing but a complete result where that is a partial one
-    if standing.status == "verified" and (standing.complete or standing.condition or not submission.complete):
-        return
-    if not _gives_way(standing, submission):
-        yield STANDS_FOR, f"stands in front of the results of {_sender(standing)} under a name of the catalogue"
+    if not goes_first(session, submission):
+        yield STANDS_FOR, f"is shown behind the results of {_sender(standing)}, until it is run again or accepted"
 
 
 def _of_one(one: Submission, other: Submission) -> bool:
@@ -303,21 +301,8 @@ def _sender(submission: Submission) -> str:
     return "an anonymous upload" if submission.account is None else submission.account.name
 
 
-def _gives_way(standing: Submission, submission: Submission) -> bool:
-    """Whether partial results are no claim: to whole ones of as many clips or more, not of a smaller dataset."""
-    as_many = submission.ok >= standing.ok and (not submission.condition or submission.clips >= standing.clips)
-    return as_many and _is_whole(submission) and not _is_whole(standing)
-
-
 def _states(submission: Submission) -> set[tuple[str, str]]:
     return {(one["name"], one["manifest_hash"]) for one in submission.document["datasets"]}
-
-
-def _is_whole(submission: Submission) -> bool:
-    if not submission.condition:
-        return submission.complete
-    # damage makes clips fail: what was asked for counts
-    return all(one["selected"] == one["clips"] for one in submission.document["datasets"])
 
 
 def _standing(session: Session, submission: Submission) -> Submission | None:

@@ -32,13 +32,14 @@ from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
-from codec_superb.server.database.models import Account, ClipBlock, Submission, SubmissionPart, Token
+from codec_superb.server.database.models import Account, ClipBlock, Codec, Submission, SubmissionPart, Token
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.names.catalogue import cards
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import submission_path
+from codec_superb.server.submissions.repository import newest_clean, under_conditions
 
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"
@@ -176,6 +177,25 @@ def _packed_rows(session: Session, settings: Settings, submission: Submission) -
     members = members or [read_archive(submission_path(settings, submission.file_sha256))]
     # a stranger's tasks stay there
     return [row for found in members for row in open_table(io.BytesIO(found[CLIPS_NAME]), leave=True)]
+
+
+def standing(service: Service, codec: str, condition: str = "") -> str:
+    """Return the submission that stands for a codec: of clean ones wherever the program asks, which must agree."""
+    with service.database.transaction() as session:
+        if condition:
+            return next(each.id for each in under_conditions(session, codec) if each.condition == condition)
+        (identity,) = newest_clean(session, [session.scalars(select(Codec.id).where(Codec.name == codec)).one()])
+    service.client.app.state.board.refresh()  # type: ignore[attr-defined]  # it looks four times a second
+    (ranked,) = [row for row in service.client.get("/api/v1/leaderboard").json()["rows"] if row["codec"] == codec]
+    page = service.client.get(f"/api/v1/codecs/{codec}").json()["submission"]["submission"]
+    assert (ranked["submission"], page) == (identity, identity)
+    return identity
+
+
+def kinds(answer: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of warnings of what was sent, which is public all the same; drawn rows have any bitrate."""
+    assert answer["status"] == "self-reported", answer
+    return [warning["kind"] for warning in answer["warnings"] if warning["kind"] != "bitrate"]
 
 
 def in_parts(folder: Path, codec: str, *, rows: int = 5, seed: int = 1) -> tuple[bytes, dict[str, Path]]:
