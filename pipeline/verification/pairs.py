@@ -67,7 +67,7 @@ def compare_pairs(
                 if kind == "ranks" and not same:
                     both = [(first and 1.0 / first, second and 1.0 / second) for first, second in both]
                 limits = alike if same else others
-                _compare_side(name, both, differences, changes, limits, counts=kind == "counts", same=same)
+                _compare_side(name, both, differences, changes, limits, counts=kind == "counts")
     return ComparedPairs(tuple(differences), changes)
 
 
@@ -88,7 +88,6 @@ def _compare_side(
     limits: Tolerance,
     *,
     counts: bool,
-    same: bool,
 ) -> None:
     numbers = [(one, other) for one, other in both if one is not None and other is not None]
     if len(numbers) < sum(pair != (None, None) for pair in both):
@@ -96,10 +95,9 @@ def _compare_side(
     if not numbers:
         return
     scores = [other for _, other in numbers]
-    lowest = min(0.0, *scores) if counts else min(scores)
-    scale = max(max(scores) - lowest, 1.0)  # a few scores that are nearly alike have no range
-    # a count of each clip of the same sound has its own scale, as other whole numbers of a probe
-    scales = [max(map(abs, pair)) + 1 if counts and same else scale for pair in numbers]
+    scale = max(max(scores) - min(scores), 1.0)  # a few scores that are nearly alike have no range
+    # a count of each clip has its own scale, as other whole numbers of a probe
+    scales = [max(map(abs, pair)) + 1 if counts else scale for pair in numbers]
     (one, other), own = max(zip(numbers, scales, strict=True), key=lambda of: abs(of[0][1] - of[0][0]) / of[1])
     if abs(other - one) > limits.clip * own:
         differences.append(Difference(quantity=name, submitted=one, found=other, allowed=limits.clip * own))

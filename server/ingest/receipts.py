@@ -8,6 +8,7 @@ from typing import Any, cast
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.ingest.schemas import Receipt, Status
 from codec_superb.server.moderation.kept_warnings import kept
+from codec_superb.server.names.standing import is_behind_another
 from codec_superb.server.people.access import Identity
 from codec_superb.server.settings import Settings
 
@@ -39,6 +40,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
         notes=[
             *submission.notes,
             *([_OF_ANOTHER] if of_another else []),
+            *([_BEHIND_ANOTHER] if is_behind_another(submission) else []),
             *([_NOT_YET] if _is_behind(submission, settings) else []),
         ],
         warnings=kept(submission.warnings) if own else [],
@@ -47,6 +49,7 @@ def receipt(submission: Submission, settings: Settings, *, to: Identity | None =
 
 
 _OF_ANOTHER = "somebody else sent this file before; to send it as your account's, pack it again (--submitter)"
+_BEHIND_ANOTHER = "another account's results of this codec came first: these are public behind them until run again"
 _NOT_YET = (
     "the usual pages show what the maintainers ran again; all submissions have it where no other result of its codec "
     "stands in front"

@@ -125,3 +125,9 @@ def place_reported(session: Session, submission: Submission) -> Mapping[str, int
     places = dict.fromkeys(session.scalars(reported), MOST_ORDERED)
     ordered = order(claims(session, submission)) if places else ()
     return places | {claim.id: place for place, claim in enumerate(ordered) if claim.id in places}
+
+
+def is_behind_another(submission: Submission) -> bool:
+    """Whether a public submission that nobody ran again is shown behind the results of another account."""
+    placed = submission.behind and submission.place < MOST_ORDERED
+    return placed and submission.status == "self-reported" and submission.codec.owner_id is None

@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.moderation.service import REASON_LIMIT
+from codec_superb.server.names.standing import is_behind_another
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import session_of
@@ -36,6 +37,7 @@ def submission_page(
         tasks=custom_tasks(found.document),
         attested=found.status == "verified" and bool(attestations_of(session, found.id)),
         own_word=not_compared(session, found) if found.status == "verified" else [],
+        behind=is_behind_another(found),
         own=signed_in is not None and signed_in.identity.account_id == found.account_id,
         reason_limit=REASON_LIMIT,
         previous=previous.id if previous else None,

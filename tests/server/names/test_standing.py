@@ -127,6 +127,7 @@ def test_who_was_first_stands_until_one_is_run_again(service: Service, tmp_path:
         seed = next(SEEDS)
         answer = service.send(whole(tmp_path / str(seed), codec), account=account).json()
         assert kinds(answer) == ([] if account == "mallory" else ["standing"])
+        assert any("came first" in note for note in answer["notes"]) == (account != "mallory")
         return str(answer["id"])
 
     fiction, honest = send("mallory"), [send("alice"), send("alice")]
@@ -139,6 +140,9 @@ def test_who_was_first_stands_until_one_is_run_again(service: Service, tmp_path:
         assert queued & {fiction, again, others, *honest} == {again, honest[1], others}  # of each account the newest
         session.execute(delete(VerificationJob))
     assert listed_behind(service, codec) == [(others, again), (honest[1], again)]
+    told = {each for each in (fiction, again, others, *honest)
+            if "behind the results of another account" in service.client.get(f"/submissions/{each}").text}  # fmt: skip
+    assert told == {others, honest[1]}
     cited = service.client.get("/api/v1/leaderboard").json()["revision"]
     for decision, stands in (("hold", fiction), ("reject", fiction)):
         decided(service, again, decision)
