@@ -18,8 +18,12 @@ from codec_superb.pipeline.verification.tolerances import OTHER_SOUND, SAME_SOUN
 Sound = NDArray[np.float32]
 Place = tuple[str, str, bool]
 """Left, right and target of a pair."""
-_QUANTITIES = {"trials": ("trial", "trial"), "ranks": ("answer", "probe")}
-"""What the pairs of a kind are in :data:`OTHER_SOUND` and in :data:`SAME_SOUND`; others are amounts."""
+Both = tuple[float | None, float | None]
+"""A number submitted and found."""
+_OTHER = {"trials": "trial", "ranks": "answer"}
+_SAME = {"trials": "trial", "ranks": "probe", "counts": "amount"}
+"""What the pairs of a kind are in :data:`OTHER_SOUND` and in :data:`SAME_SOUND`."""
+_SHARES = ("coded", "share")
 
 
 class ComparedPairs(NamedTuple):
@@ -53,8 +57,6 @@ def compare_pairs(
             differences.append(Difference(quantity=f"{probe}.pairs", submitted=len(one), found=common))
             continue
         kind = PROBES[probe].pairs
-        of_others, of_same = _QUANTITIES.get(kind, ("amount", "amount"))
-        alike, others = SAME_SOUND[of_same], OTHER_SOUND[of_others]
         # targets raised and the others lowered would leave the mean of all of them as it is
         groups: dict[str, list[Place]] = {}
         for place in sorted(other):
@@ -66,8 +68,11 @@ def compare_pairs(
                 both = [(getattr(one[place], side), getattr(other[place], side)) for place in its]
                 if kind == "ranks" and not same:
                     both = [(first and 1.0 / first, second and 1.0 / second) for first, second in both]
-                limits = alike if same else others
-                _compare_side(name, both, differences, changes, limits, counts=kind == "counts")
+                quantity = _SAME[kind] if same else _OTHER.get(kind) or _counted(probe, label)
+                # what is counted has a total, by which its figure is divided
+                totals = [other[place].reference or 0.0 for place in its] if quantity in _SHARES else None
+                limits = SAME_SOUND[quantity] if same else OTHER_SOUND[quantity]
+                _compare_side(name, both, differences, changes, limits, _scales(both, totals, own=kind == "counts"))
     return ComparedPairs(tuple(differences), changes)
 
 
@@ -80,29 +85,43 @@ def _is_alike(place: Place, side: str, kind: str, changed: Collection[str]) -> b
     return place[1] not in changed and (side == "enrol_clean" or place[0] not in changed)
 
 
+def _counted(probe: str, name: str) -> str:
+    """Return which of :data:`OTHER_SOUND` a count is."""
+    if name.startswith("drift:"):
+        return "drift"
+    return "coded" if probe == "tokens_rate" and name.startswith("bits:") else "share"
+
+
+def _scales(both: Sequence[Both], totals: Sequence[float] | None, *, own: bool) -> list[float]:
+    """Return what differences are shares of: of the total, of the larger number plus one, or of the range here."""
+    if totals is not None:
+        return [max(abs(total), 1.0) for total in totals]
+    if own:
+        return [max(abs(one or 0.0), abs(other or 0.0)) + 1 for one, other in both]
+    scores = [other for _, other in both if other is not None]
+    # a few scores that are nearly alike have no range
+    return [max(max(scores) - min(scores), 1.0) if scores else 1.0] * len(both)
+
+
 def _compare_side(
-    name: str,
-    both: Sequence[tuple[float | None, float | None]],
-    differences: list[Difference],
-    changes: list[Mapping[str, Change]],
-    limits: Tolerance,
-    *,
-    counts: bool,
-) -> None:
-    numbers = [(one, other) for one, other in both if one is not None and other is not None]
+    name: str, both: Sequence[Both], differences: list[Difference], changes: list[Mapping[str, Change]],
+    limits: Tolerance, scales: Sequence[float],
+) -> None:  # fmt: skip
+    numbers = [
+        Change(one, other, scale, limits)
+        for (one, other), scale in zip(both, scales, strict=True)
+        if one is not None and other is not None
+    ]
     if len(numbers) < sum(pair != (None, None) for pair in both):
         differences.append(Difference(quantity=name, submitted="some without a score", found="others"))
     if not numbers:
         return
-    scores = [other for _, other in numbers]
-    scale = max(max(scores) - min(scores), 1.0)  # a few scores that are nearly alike have no range
-    # a count of each clip has its own scale, as other whole numbers of a probe
-    scales = [max(map(abs, pair)) + 1 if counts else scale for pair in numbers]
-    (one, other), own = max(zip(numbers, scales, strict=True), key=lambda of: abs(of[0][1] - of[0][0]) / of[1])
-    if abs(other - one) > limits.clip * own:
-        differences.append(Difference(quantity=name, submitted=one, found=other, allowed=limits.clip * own))
+    far = max(numbers, key=lambda of: abs(of.found - of.submitted) / of.scale)
+    allowed = limits.clip * far.scale
+    if abs(far.found - far.submitted) > allowed:
+        differences.append(Difference(quantity=name, submitted=far.submitted, found=far.found, allowed=allowed))
     else:
-        changes += [{name: Change(*pair, its, limits)} for pair, its in zip(numbers, scales, strict=True)]
+        changes += [{name: change} for change in numbers]
 
 
 def _each_pair(rows: Iterable[KeptRow]) -> Iterator[PairRow]:
