@@ -36,9 +36,9 @@ class Change(NamedTuple):
     """How far the mean may be off, and the differences may spread."""
 
 
-_TIPPING = tuple(OTHER_SOUND[name] for name in ("errors", "count", "answer", "value", "defined", "share"))
-"""One word or answer of a model tips over as a whole, as does an entry of a codebook that one clip alone has: the
-differences are few and large, and only their mean tells."""
+_TIPPING = tuple(OTHER_SOUND[name] for name in ("errors", "count", "answer", "value", "defined", "share", "drift"))
+"""One word or answer of a model tips over as a whole, as does an entry of a codebook that one clip alone has, and
+what is left after 25 codings: the differences are few and large, and only their mean tells."""
 _TIPPED = 8.0
 """Errors of a clip that may come or go, however few there were."""
 _LETTERS = 6.0
