@@ -139,9 +139,9 @@ def place_anew(session: Session, submission: Submission, *, run_again: bool = Tr
     """
     if submission.codec.owner_id is not None or submission.custom:
         return ()
-    moved = _placed(session, _places_of_verified(session, submission)) if run_again else []
+    moved = _placed(session, submission, _places_of_verified(session, submission)) if run_again else []
     # these need to know which verified one stands
-    return [*moved, *_placed(session, place_reported(session, submission))]
+    return [*moved, *_placed(session, submission, place_reported(session, submission))]
 
 
 def _places_of_verified(session: Session, submission: Submission) -> Mapping[str, int]:
@@ -159,9 +159,11 @@ def _places_of_verified(session: Session, submission: Submission) -> Mapping[str
     return places | {one.id: place for place, one in enumerate(ordered)}
 
 
-def _placed(session: Session, places: Mapping[str, int]) -> list[str]:
+def _placed(session: Session, submission: Submission, places: Mapping[str, int]) -> list[str]:
     """Write down places, and return whose is another one now."""
-    found = select(Submission.id, Submission.place, Submission.behind).where(Submission.id.in_(places))
+    found = select(Submission.id, Submission.place, Submission.behind)
+    # not by their ids, which may be more than a statement takes
+    found = found.where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
     before = {row.id: (row.place, row.behind) for row in session.execute(found)}
     moved = [identity for identity, place in places.items() if (place, place > 0) != before[identity]]
     for identity in moved:

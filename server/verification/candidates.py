@@ -21,11 +21,10 @@ def enqueue_unverified(session: Session) -> int:
     Return how many. A verified one that a moderator held and accepted has lost its badge, and gets it back by a run.
 
     Of an account, codec and condition the newest: each run draws clips anew, and who sends a file in fifty versions
-    would have fifty draws. Also what waits beside others' results of the codec alone: under a name of the catalogue in
-    whose front it would stand, or clean ones beside which it is too good under a condition. Nothing of an account about
-    whom the last decision was against it: a moderator is to look first. Nor where the last run of a version ended with
-    nothing said, nor of an account of which a clip fails here that has numbers in the file: that depends on the clips
-    that are drawn, and another draw might miss those that are false.
+    would have fifty draws. Also what waits for what others found alone (:data:`SETTLED_BY_RUN`). Nothing of an account
+    about whom the last decision was against it: a moderator is to look first. Nor where the last run of a version ended
+    with nothing said, nor of an account of which a clip fails here that has numbers in the file: that depends on the
+    clips that are drawn, and another draw might miss those that are false.
     """
     _drop_jobs(session, ~_newest() | _nothing_said())
     doubted: dict[int | None, bool] = {}
