@@ -337,7 +337,7 @@ def _judge(session: Session, submission: Submission, caller: Identity, *, public
         if public:
             claim_public_names(session, submission, actor=caller.name)
         session.flush()
-        moved = place_anew(session, submission, run_again=False) if public else ()
+        moved = place_anew(session, submission, "pending") if public else ()
         record_change(session, submission.id, submission.status, moved)
 
 

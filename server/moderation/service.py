@@ -150,7 +150,7 @@ def decide(
     )  # fmt: skip
     if shown:
         # on a board of one machine the newest stands, whoever made it
-        moved = place_anew(session, submission, run_again="verified" in (before, after)) if named else ()
+        moved = place_anew(session, submission, before, accepted=decision == "accept") if named else ()
         record_change(session, submission_id, after, moved)
     return submission
 

@@ -131,17 +131,20 @@ def hold_name(session: Session, submission: Submission) -> None:
     session.execute(select(Codec.id).where(Codec.id == submission.codec_id).with_for_update(key_share=True))
 
 
-def place_anew(session: Session, submission: Submission, *, run_again: bool = True) -> Collection[str]:
-    """Choose which stands, where a submission became public, is no longer, or has another attestation.
+def place_anew(session: Session, submission: Submission, before: str, *, accepted: bool = False) -> Collection[str]:
+    """Choose which stands, where a submission that was ``before`` became public, is no longer, or is run again.
 
     Return the ids of those whose place changed. A name with an owner has nothing to choose: its newest one stands.
-    Verified ones keep their places unless what changed was ``run_again`` before or is now.
+    ``accepted`` by a moderator, it goes in front of what nobody looked at.
     """
     if submission.codec.owner_id is not None or submission.custom:
         return ()
-    moved = _placed(session, submission, _places_of_verified(session, submission)) if run_again else []
+    was = submission.place if before == "self-reported" else None
+    moved: list[str] = []
+    if "verified" in (before, submission.status):
+        moved = _placed(session, submission, _places_of_verified(session, submission))
     # these need to know which verified one stands
-    return [*moved, *_placed(session, submission, place_reported(session, submission))]
+    return [*moved, *_placed(session, submission, place_reported(session, submission, was=was, accepted=accepted))]
 
 
 def _places_of_verified(session: Session, submission: Submission) -> Mapping[str, int]:

@@ -1,12 +1,17 @@
-"""Whose self-reported results of a name that nobody owns stand for it: who came first, until one is run again."""
+"""Whose self-reported results of a name that nobody owns stand for it: who came first, until one is run again.
+
+The order is kept, not computed anew from what is public: who gave way does not come back by what he sends later, and
+who takes back what he has replaced loses nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
+from math import inf
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import Submission
@@ -21,8 +26,9 @@ class Claim(NamedTuple):
     id: str
     account: int | str
     """An anonymous upload is its own: nobody knows of whom."""
-    since: int
-    """The account's first version: who sends again goes behind nobody."""
+    place: float
+    """The account's until now: who sends again, or takes back what it replaced, keeps it."""
+    version: int
     complete: bool
     """No clip lacks, of a clean one: under a condition clips fail, and all count alike."""
     whole: bool
@@ -31,15 +37,14 @@ class Claim(NamedTuple):
     ok: int
     damaged: bool = False
     """Made under a condition."""
-    accepted: bool = False
-    """A moderator let one of them pass."""
     verified: bool = False
 
 
 def order(claims: Sequence[Claim]) -> list[Claim]:
     """Order claims on one name under one condition: the one that stands, then the one that would without it."""
     found: list[Claim] = []
-    left = sorted(claims, key=lambda claim: claim.since)
+    # of equal places, which older programs gave, the newest stood
+    left = sorted(claims, key=lambda claim: (claim.place, -claim.version))
     while left and len(found) < MOST_ORDERED:
         found.append(reduce(_first_of, left))
         left = [each for each in left if each.account != found[-1].account]
@@ -47,10 +52,10 @@ def order(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _first_of(early: Claim, late: Claim) -> Claim:
-    """Return the one that stands of two: the early one, unless a moderator chose the other, or it gives way."""
+    """Return the one that stands of two: the early one, unless it gives way."""
     if (early.complete or early.verified) and not late.complete:
         return early
-    return late if late.accepted or late.account == early.account or _gives_way(early, late) else early
+    return late if late.verified or late.account == early.account or _gives_way(early, late) else early
 
 
 def _gives_way(early: Claim, late: Claim) -> bool:
@@ -59,47 +64,59 @@ def _gives_way(early: Claim, late: Claim) -> bool:
     return as_many and late.whole and not early.whole
 
 
-def claims(session: Session, submission: Submission, *, of_now: bool = True) -> list[Claim]:
-    """List the public claims on the name of a submission under its condition; its own too unless ``of_now``.
+def claims(session: Session, submission: Submission, *, was: int | None, new: bool, accepted: bool) -> list[Claim]:
+    """List the claims on the name of a submission under its condition, of public results and of its own if ``new``.
 
-    Beside self-reported ones the verified partial one that stands, which not every complete one is in front of.
+    ``was`` is the place that it had as a self-reported one, if it was one; ``accepted`` by a moderator, it goes to the
+    front. Beside them the verified partial one that stands, which not every complete one is in front of.
     """
-    public = (Submission.status == "self-reported") | (Submission.id == ("" if of_now else submission.id))
-    if not submission.condition:
-        in_part = and_(Submission.status == "verified", ~Submission.complete, Submission.behind.is_(False))
-        public |= in_part
     rows = session.execute(
         select(
-            Submission.id, Submission.version, Submission.account_id, Submission.status, Submission.complete,
-            Submission.clips, Submission.ok, Submission.decided_by,
+            Submission.id, Submission.version, Submission.account_id, Submission.complete, Submission.clips,
+            Submission.ok, Submission.place,
         )
         .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
-        .where(public, Submission.custom.is_(False))
-        .order_by(Submission.version)
+        .where((Submission.status == "self-reported") | (Submission.id == (submission.id if new else "")))
+        .where(Submission.custom.is_(False))
     ).all()  # fmt: skip
     senders: dict[int | str, list[Any]] = {}
-    found = []
     for row in rows:
-        if row.status == "verified":
-            found.append(Claim(row.id, row.account_id or row.id, row.version, complete=False, whole=False,
-                               clips=row.clips, ok=row.ok, accepted=True, verified=True))  # fmt: skip
-        else:
-            senders.setdefault(row.account_id or row.id, []).append(row)
-    damaged = submission.condition != ""
-    best = {
-        account: max(own, key=lambda row: (row.complete and not damaged, row.version))
+        senders.setdefault(row.account_id or row.id, []).append(row)
+    # the submission's own is of what it was before: of a verified one, or of none
+    places = {
+        account: min((float(row.place) for row in own if row.id != submission.id), default=inf)
         for account, own in senders.items()
     }
-    whole = _asked_for_all(session, [row.id for row in best.values()]) if damaged else {}
-    found += [
+    damaged = submission.condition != ""
+    best = [max(own, key=lambda row: (row.complete and not damaged, row.version)) for own in senders.values()]
+    if (own := submission.account_id or submission.id) in places:
+        # not a newer version that nobody looked at
+        to_front = accepted and submission.id in {row.id for row in best}
+        places[own] = -1.0 if to_front else min(places[own], inf if was is None else was)
+    whole = _asked_for_all(session, [row.id for row in best]) if damaged else {}
+    found = [
         Claim(
-            row.id, account, senders[account][0].version, complete=row.complete and not damaged,
+            row.id, account, places[account], row.version, complete=row.complete and not damaged,
             whole=whole.get(row.id, row.complete), clips=row.clips, ok=row.ok, damaged=damaged,
-            accepted=any(each.status == "self-reported" and each.decided_by is not None for each in senders[account]),
         )
-        for account, row in best.items()
+        for account, row in zip(senders, best, strict=True)
     ]  # fmt: skip
-    return found
+    return found if damaged else [*found, *_verified_in_part(session, submission)]
+
+
+def _verified_in_part(session: Session, submission: Submission) -> list[Claim]:
+    """Find the verified partial result that stands: behind the self-reported one in its front, if there is one."""
+    rows = session.execute(
+        select(Submission.id, Submission.version, Submission.account_id, Submission.clips, Submission.ok)
+        .where(Submission.codec_id == submission.codec_id, Submission.condition == submission.condition)
+        .where(Submission.status == "verified", ~Submission.complete, Submission.behind.is_(False))
+        .where(Submission.custom.is_(False))
+    ).all()  # fmt: skip
+    return [
+        Claim(row.id, row.account_id or row.id, 0.5, row.version, complete=False, whole=False, clips=row.clips,
+              ok=row.ok, verified=True)
+        for row in rows
+    ]  # fmt: skip
 
 
 def _asked_for_all(session: Session, identities: Collection[str]) -> Mapping[str, bool]:
@@ -112,18 +129,22 @@ def _asked_for_all(session: Session, identities: Collection[str]) -> Mapping[str
 
 
 def goes_first(session: Session, submission: Submission) -> bool:
-    """Whether a submission would be the first of what nobody ran again."""
-    return order(claims(session, submission, of_now=False))[0].account == (submission.account_id or submission.id)
+    """Whether a new submission would be the first of what nobody ran again."""
+    first = order(claims(session, submission, was=None, new=True, accepted=False))[0]
+    return first.account == (submission.account_id or submission.id)
 
 
-def place_reported(session: Session, submission: Submission) -> Mapping[str, int]:
-    """Return the places of the self-reported results of a submission's name under its condition, 0 for the first."""
+def place_reported(session: Session, submission: Submission, *, was: int | None, accepted: bool) -> Mapping[str, int]:
+    """Return the places of the self-reported results of a submission's name under its condition, 0 for the first.
+
+    See :func:`claims`.
+    """
     reported = select(Submission.id).where(
         Submission.codec_id == submission.codec_id, Submission.condition == submission.condition,
         Submission.status == "self-reported", Submission.custom.is_(False),
     )  # fmt: skip
     places = dict.fromkeys(session.scalars(reported), MOST_ORDERED)
-    ordered = order(claims(session, submission)) if places else ()
+    ordered = order(claims(session, submission, was=was, new=False, accepted=accepted)) if places else ()
     return places | {claim.id: place for place, claim in enumerate(ordered) if claim.id in places}
 
 

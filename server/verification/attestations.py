@@ -185,7 +185,7 @@ def _change(session: Session, submission: Submission, statement: Statement, name
             decide(session, submission.id, "verify", f"run again: {parts} agree", actor=name, asked=asked)
         elif submission.status == "verified":  # what its badge covers is the newest attestation's to say
             hold_name(session, submission)
-            record_change(session, submission.id, submission.status, place_anew(session, submission))
+            record_change(session, submission.id, submission.status, place_anew(session, submission, "verified"))
         return
     if submission.status != "held":
         reason = "\n".join([f"run again: {parts}; these differ:", *statement.differing()])

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, permutations
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 from support.pipeline.stats import draw_rows, failed
+from support.server.board import make_submission
 from support.server.ingest import CLIPS, Service, categories, kinds, make_file, standing, token_of
 from support.server.people import log_in
 
 from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.server.board.repository import counted_submissions
 from codec_superb.server.database.models import Submission, VerificationJob
+from codec_superb.server.database.session import Database
 from codec_superb.server.moderation.repository import behind_others
 from codec_superb.server.moderation.service import decide
+from codec_superb.server.moderation.verified_first import place_anew
 from codec_superb.server.names.claims import name_warnings
 from codec_superb.server.names.standing import Claim, order
 from codec_superb.server.verification.candidates import enqueue_unverified
@@ -44,10 +48,10 @@ def part(folder: Path, codec: str, clips: int, of: int = CLIPS, dataset: str = "
     return make_file(draw_rows(next(SEEDS), clips, dataset=dataset), folder, codec=codec, about={"clips": of})
 
 
-def decided(service: Service, identity: str, decision: Any) -> None:
-    """Decide as a moderator does, or the worker."""
+def decided(service: Service, identity: str, decision: Any, *, actor: str = "moderator") -> None:
+    """Decide as a moderator does, or the worker, or the account that takes back what it sent."""
     with service.database.transaction(write=True) as session:
-        decide(session, identity, decision, "because", actor="moderator")
+        decide(session, identity, decision, "because", actor=actor)
 
 
 def listed_behind(service: Service, codec: str) -> list[tuple[str, str]]:
@@ -165,6 +169,28 @@ def test_who_was_first_stands_until_one_is_run_again(service: Service, tmp_path:
     assert then == again
 
 
+def test_who_gave_way_does_not_come_back_by_what_is_sent_later(service: Service, tmp_path: Path) -> None:
+    """A clip that came first reserves no place; who takes back a version that was replaced keeps it."""
+    codec = "mp3_64k"
+
+    def send(account: str, clips: int) -> str:
+        data = part(tmp_path / str(next(SEEDS)), codec, clips)
+        return str(service.send(data, account=account).json()["id"])
+
+    send("mallet", 1)
+    honest = send("alan", CLIPS)
+    fiction = send("mallet", CLIPS)
+    assert standing(service, codec) == honest
+    corrected = send("alan", CLIPS)
+    for account, identity in (("alan", honest), ("mallet", fiction)):
+        decided(service, identity, "withdraw", actor=account)
+        assert standing(service, codec) == corrected
+    again = send("mallet", CLIPS)
+    decided(service, corrected, "withdraw", actor="alan")
+    send("alan", CLIPS)
+    assert standing(service, codec) == again
+
+
 def test_no_two_anonymous_files_are_of_one_sender(service: Service, tmp_path: Path) -> None:
     """One behind another visitor's says so, where a moderator decides about it: accepted, it is in front."""
     codec = "opus_96k"
@@ -201,50 +227,79 @@ def test_beside_a_partial_result_that_was_run_again(service: Service, tmp_path: 
     assert standing(service, codec) == large
 
 
-def claim(since: int, account: int, **told: Any) -> Claim:
+def claim(place: float, account: int, **told: Any) -> Claim:
     """Describe what an account has, complete unless told otherwise."""
-    usual: dict[str, Any] = {"complete": True, "whole": True, "clips": CLIPS, "ok": CLIPS}
-    return Claim(str(since), account, since, **(usual | told))
+    usual: dict[str, Any] = {"version": 1, "complete": True, "whole": True, "clips": CLIPS, "ok": CLIPS}
+    return Claim(str(account), account, place, **(usual | told))
 
 
-def partly(since: int, account: int, ok: int, **told: Any) -> Claim:
+def partly(place: float, account: int, ok: int, **told: Any) -> Claim:
     """Describe partial results."""
-    return claim(since, account, complete=False, whole=False, ok=ok, **told)
+    return claim(place, account, complete=False, whole=False, ok=ok, **told)
 
 
 def test_the_order_of_claims() -> None:
-    """Complete before partial ones of no more clips, a moderator's choice before those of nobody, then the first."""
-    assert order([claim(1, 1), claim(2, 2)])[0].since == 1
-    assert order([claim(1, 1), claim(2, 2, accepted=True), claim(3, 3)])[0].since == 2
-    assert order([claim(1, 1, accepted=True), claim(2, 2, accepted=True)])[0].since == 2
-    assert order([claim(1, 1), partly(2, 2, CLIPS - 1, accepted=True)])[0].since == 1
-    assert order([partly(1, 1, CLIPS), claim(2, 2)])[0].since == 2
-    assert order([partly(1, 1, CLIPS + 1), claim(2, 2)])[0].since == 1
-    verified = partly(1, 1, CLIPS + 1, accepted=True, verified=True)
-    assert order([verified, partly(2, 1, CLIPS)])[0] == verified
-    assert order([verified, partly(2, 2, CLIPS, accepted=True)])[0] == verified
-    assert order([verified, claim(2, 1)])[0].since == 2
+    """Complete before partial ones of no more clips, else as they were; of older programs' equal places the newest."""
+    verified = partly(0.5, 1, CLIPS + 1, verified=True)
+    for first, others in (
+        (claim(0, 1), [claim(1, 2), claim(inf, 3), claim(inf, 4, version=2)]),
+        (claim(-1, 2), [claim(0, 1)]),
+        (claim(0, 1), [partly(-1, 2, CLIPS)]),
+        (claim(inf, 2), [partly(0, 1, CLIPS)]),
+        (partly(0, 1, CLIPS + 1), [claim(inf, 2)]),
+        (claim(0, 1, version=2), [claim(0, 2)]),
+        (verified, [partly(0, 1, CLIPS)]),
+        (verified, [partly(-1, 2, CLIPS)]),
+        (claim(inf, 1), [verified]),
+        (claim(0, 2), [verified]),
+        (verified, [claim(1, 2)]),
+        (claim(1, 2, ok=CLIPS + 1), [verified]),
+    ):
+        for claims in permutations([first, *others]):
+            assert order(claims)[0] == first, (first, others)
 
 
-CLAIMS = st.lists(
-    st.builds(
-        lambda account, complete, ok, accepted: (account, complete, ok, accepted),
-        st.integers(1, 30), st.booleans(), st.integers(1, CLIPS), st.booleans(),
-    ),
-    min_size=1, max_size=40, unique_by=lambda told: told[0],
-)  # fmt: skip
+@pytest.mark.parametrize("seed", range(12))
+def test_nobody_takes_the_place_of_complete_results(database: Database, seed: int) -> None:
+    """Whatever comes and goes: another one stands where a moderator says so, or the account gave the place up."""
+    draw = Random(seed)
+    with database.transaction(write=True) as session:
+        for _ in range(40):
+            before = shown(session)
+            public = session.scalars(select(Submission).where(Submission.status == "self-reported")).all()
+            waiting = session.scalars(select(Submission).where(Submission.status.in_(("held", "withdrawn")))).all()
+            what = draw.choice(["send", "send", "send", "withdraw", "hold", "accept"])
+            if what == "send" or not public or (what == "accept" and not waiting):
+                what, one = "send", sent(session, f"{draw.choice('abc')} {seed}", draw.choice([CLIPS, CLIPS, 6, 1]))
+            else:
+                one = draw.choice(waiting if what == "accept" else public)
+                decide(session, one.id, what, "because", actor="moderator")  # type: ignore[arg-type]
+            after = shown(session)
+            if before is None or after is None or before.account_id == after.account_id:
+                continue
+            gave_way = not before.complete and after.complete and after.id == one.id and after.ok >= before.ok
+            assert (
+                (what, one.id) == ("accept", after.id)
+                or gave_way
+                or (what in ("withdraw", "hold") and one.id == before.id)
+            )
 
 
-@given(CLAIMS, st.randoms(use_true_random=False))
-def test_who_comes_later_takes_no_place_of_complete_results(told: list[Any], random: Random) -> None:
-    """Whatever order claims are read in: what nobody accepted never stands in front of another's complete ones."""
-    made = [
-        claim(since, account, complete=complete, whole=complete, ok=ok, accepted=accepted)
-        for since, (account, complete, ok, accepted) in enumerate(told, 1)
-    ]
-    found = order(random.sample(made, len(made)))
-    assert found == order(made)
-    assert len({each.account for each in found}) == len(found) == min(len(made), 20)
-    later = claim(len(made) + 1, 99)
-    first = order([*made, later])[0]
-    assert first == (later if not found[0].complete and found[0].ok <= CLIPS else found[0])
+def sent(session: Session, account: str, ok: int) -> Submission:
+    """Store self-reported results of a codec of the catalogue as a file that came, of ``ok`` clips."""
+    row = session.get_one(Submission, make_submission(session, "opus_16k", 16.0, owner=account, status="pending"))
+    row.codec.owner, row.complete, row.ok, row.clips = None, ok == CLIPS, ok, CLIPS
+    row.status = "self-reported"
+    session.flush()
+    place_anew(session, row, "pending")
+    session.flush()
+    return row
+
+
+def shown(session: Session) -> Submission | None:
+    """Return what stands; it alone of the self-reported ones is not behind."""
+    session.expire_all()
+    found = counted_submissions(session).get("opus_16k")
+    front = select(Submission.id).where(Submission.status == "self-reported", Submission.behind.is_(False))
+    assert session.scalars(front).all() == ([] if found is None else [found.submission])
+    return None if found is None else session.get_one(Submission, found.submission)
