@@ -23,7 +23,7 @@ Both = tuple[float | None, float | None]
 _OTHER = {"trials": "trial", "ranks": "answer"}
 _SAME = {"trials": "trial", "ranks": "probe", "counts": "amount"}
 """What the pairs of a kind are in :data:`OTHER_SOUND` and in :data:`SAME_SOUND`."""
-_SHARES = ("coded", "share")
+_SHARES = ("coded", "share", "total")
 
 
 class ComparedPairs(NamedTuple):
@@ -68,10 +68,11 @@ def compare_pairs(
                 both = [(getattr(one[place], side), getattr(other[place], side)) for place in its]
                 if kind == "ranks" and not same:
                     both = [(first and 1.0 / first, second and 1.0 / second) for first, second in both]
-                quantity = _SAME[kind] if same else _OTHER.get(kind) or _counted(probe, label)
-                # what is counted has a total, by which its figure is divided
+                # a figure is divided by what is counted: the same of other sound, but for entropies of its tokens
+                fixed = kind == "counts" and side == "reference" and not label.startswith("nmi:")
+                quantity = "total" if fixed else _SAME[kind] if same else _OTHER.get(kind) or _counted(probe, label)
                 totals = [other[place].reference or 0.0 for place in its] if quantity in _SHARES else None
-                limits = SAME_SOUND[quantity] if same else OTHER_SOUND[quantity]
+                limits = SAME_SOUND[quantity] if same or fixed else OTHER_SOUND[quantity]
                 _compare_side(name, both, differences, changes, limits, _scales(both, totals, own=kind == "counts"))
     return ComparedPairs(tuple(differences), changes)
 

@@ -68,6 +68,7 @@ SAME_SOUND: Mapping[str, Tolerance] = {
     # DNSMOS of input rounded to 10 bits moved by up to 0.0002 of its range, a root mean square of 0.00007
     "probe": Tolerance(clip=0.02, mean=0.001, spread=0.005),
     "amount": Tolerance(clip=0.02, mean=0.005, spread=0.02),
+    "total": Tolerance(clip=1e-6, mean=1e-6, spread=1e-6),
     # a cosine as those of trials, of which the range is twice as large
     "similarity": Tolerance(clip=0.005, mean=0.00025, spread=0.0015),
     # weights and spectra of the GE2E encoder rounded to 10 bits, as on graphics cards, move cosines of 23 clips of
@@ -79,7 +80,7 @@ SAME_SOUND: Mapping[str, Tolerance] = {
 }
 """A model may round otherwise on another processor even on the same sound; metrics have their own tolerance. A
 ``trial`` is a cosine: 2 % take many of them across a threshold. An ``amount`` is a count of tokens, for which models
-are trained."""
+are trained; its ``total`` follows from the length of the sound, other sound too."""
 FEWEST = 10
 """Clips as which fewer of other sound count, the rest unchanged: one may move by sqrt(10) spreads, which is above the
 largest honest change, and then no other may. What a forger gains on nine is less than on ten."""

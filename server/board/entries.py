@@ -269,6 +269,31 @@ def on_usual_state(entries: Sequence[BoardEntry], dataset: str) -> list[BoardEnt
     return list(by_codec([*first.values()]))
 
 
+def on_page(entries: Sequence[BoardEntry], dataset: str) -> list[BoardEntry]:
+    """Return those of :func:`on_usual_state` with the figures of probes that they lack and others of the codec have.
+
+    Of verified ones alone, and what was run again of them: true runs of several accounts add to each other, where the
+    one in front has another probe of the page alone.
+    """
+    return [_filled(entry, entries, dataset) for entry in on_usual_state(entries, dataset)]
+
+
+def _filled(entry: BoardEntry, entries: Sequence[BoardEntry], dataset: str) -> BoardEntry:
+    found = dict(entry.applications.get(dataset, {}))
+    for other in entries if entry.source == "verified" else ():
+        if (other.codec, other.source, other.state_of(dataset)) != (entry.codec, "verified", entry.state_of(dataset)):
+            continue
+        there = {row.numbers.probe for row in found.values()}
+        if other.is_complete_on(dataset) or not entry.is_complete_on(dataset):
+            found |= {
+                key: replace(row, sender=other.sender)
+                for key, row in other.applications.get(dataset, {}).items()
+                if row.numbers.probe not in there and row.run_again
+            }
+    same = len(found) == len(entry.applications.get(dataset, {}))
+    return entry if same else replace(entry, applications={**entry.applications, dataset: found})
+
+
 def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:
     """List names of datasets, with how many codecs have results on them.
 

@@ -116,7 +116,13 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
 
 
 def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
-    return Told(entry.sender, entry.submitter, entry.source == "verified" and row.run_again is True, whole, row.numbers)
+    return Told(
+        row.sender or entry.sender,
+        entry.submitter,
+        entry.source == "verified" and row.run_again is True,
+        whole,
+        row.numbers,
+    )
 
 
 def rows_on(
@@ -132,7 +138,7 @@ def rows_on(
     for group in groups.values():
         told = [_told(entry, row, whole=entry.codec in whole) for entry, row in group]
         for (entry, row), apart in zip(group, are_apart(told), strict=True):
-            found[entry.codec].append(replace(row, sender=entry.sender, apart=apart))
+            found[entry.codec].append(replace(row, sender=row.sender or entry.sender, apart=apart))
     return found
 
 

@@ -17,7 +17,7 @@ from codec_superb.pipeline.literature.mseb import (
     summaries,
     super_task_of,
 )
-from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
+from codec_superb.server.board.entries import BoardEntry, board_row, on_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.board.whose import datasets_with
 from codec_superb.server.errors import NotFound
@@ -63,7 +63,7 @@ def has_figures(entry: BoardEntry, dataset: str) -> bool:
 
 def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
     """Return the codecs with figures of MSEB on the usual state of a dataset, each with the bitrate measured there."""
-    found = on_usual_state(snapshot.having(lambda entry: has_figures(entry, dataset)), dataset)
+    found = on_page(snapshot.having(lambda entry: has_figures(entry, dataset)), dataset)
     rows = rows_on(found, dataset, lambda row: is_mseb(row) and row.numbers.dataset == dataset)
     return [_measured(entry, dataset, rows[entry.codec]) for entry in found]
 

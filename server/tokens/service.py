@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.audiocodecbench import PublishedPerplexity, perplexities, perplexities_about
-from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
+from codec_superb.server.board.entries import BoardEntry, board_row, on_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.board.whose import datasets_with
 from codec_superb.server.errors import NotFound
@@ -69,7 +69,7 @@ def contents_figure(snapshot: Snapshot, dataset: str) -> Figure:
 
 
 def _on(snapshot: Snapshot, dataset: str) -> list[BoardEntry]:
-    return on_usual_state(snapshot.having(lambda entry: has_figures(entry, dataset)), dataset)
+    return on_page(snapshot.having(lambda entry: has_figures(entry, dataset)), dataset)
 
 
 def _asked_on(snapshot: Snapshot, dataset: str) -> Asked:

@@ -10,7 +10,7 @@ from codec_superb.applications.understanding.conversion.published import Publish
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.pipeline.literature.uea import BOARDS, PublishedModel, contradictions, uea_about, uea_board
-from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
+from codec_superb.server.board.entries import BoardEntry, board_row, on_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.board.whose import datasets_with, shown, shown_on
 from codec_superb.server.errors import NotFound
@@ -85,7 +85,7 @@ def rate_figure(snapshot: Snapshot, figure: str, dataset: str, across: Across = 
 
 
 def _codecs_on(snapshot: Snapshot, dataset: str) -> list[Listened]:
-    found = on_usual_state(snapshot.having(lambda entry: bool(_rows(entry, dataset))), dataset)
+    found = on_page(snapshot.having(lambda entry: bool(_rows(entry, dataset))), dataset)
     rows = rows_on(found, dataset, lambda row: task_of(row) is not None)
     return [_listened(entry, dataset, rows[entry.codec]) for entry in found]
 

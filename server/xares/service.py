@@ -17,7 +17,7 @@ from codec_superb.pipeline.literature.xares import (
     xares_baselines,
     xares_board,
 )
-from codec_superb.server.board.entries import BoardEntry, board_row, on_usual_state
+from codec_superb.server.board.entries import BoardEntry, board_row, on_page
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.board.whose import datasets_with, shown
 from codec_superb.server.errors import NotFound
@@ -95,13 +95,10 @@ def _measured(snapshot: Snapshot) -> list[Measured]:
 
 
 def _on_usual_states(measured: Sequence[Measured]) -> list[Measured]:
-    names = {dataset for _, dataset, _ in measured}
-    shown = {
-        (id(entry), of)
-        for of in names
-        for entry in on_usual_state([entry for entry, name, _ in measured if name == of], of)
-    }
-    return [each for each in measured if (id(each[0]), each[1]) in shown]
+    of_datasets: dict[str, list[BoardEntry]] = {}
+    for entry, name, _ in measured:
+        of_datasets.setdefault(name, []).append(entry)
+    return [(entry, name, _result(entry, name)) for name, own in of_datasets.items() for entry in on_page(own, name)]
 
 
 def view_of(session: Session, snapshot: Snapshot, reader: str | None, whose: Whose) -> XaresView:

@@ -67,9 +67,9 @@ class TestPairs:
         """Of a codec's tokens a few that a disturbance leaves in a codebook count, beside thousands of bits."""
         names = ("bits:coded:all", "match:recode_2:1", "use:1")
 
-        def counts(*, kept: float, bits: float = 7000.0, used: float = 1.0) -> list[CountsRow]:
+        def counts(*, kept: float, bits: float = 7000.0, used: float = 1.0, of: float = 250.0) -> list[CountsRow]:
             return [
-                counts_row("mini", "tokens_rate", f"c{at}", names, (9000.0, 250.0, 2.0), (bits + at, kept, used))
+                counts_row("mini", "tokens_rate", f"c{at}", names, (9000.0, of, 2.0), (bits + at, kept, used))
                 for at in range(20)
             ]
 
@@ -81,6 +81,8 @@ class TestPairs:
             (counts(kept=120.0, bits=6850.0), names[0]), (counts(kept=120.0, used=2.0), names[2]),
         ):  # fmt: skip
             assert found(forged, honest, changed) == [f"tokens_rate.pairs.resynthesis, {name}"]
+        # fewer tokens of which as many are kept would raise the share
+        assert found(counts(kept=120.0, of=249.0), honest, changed) == [f"tokens_rate.pairs.reference, {names[1]}"]
 
     def test_counts_of_other_sound_are_shares_of_what_is_counted(self) -> None:
         """As Lyra's tokens did with half an LSB at the encoder: up to half of those that a disturbance leaves."""

@@ -18,7 +18,7 @@ from support.server.understanding import TASK
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.board.snapshot import load_snapshot
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -99,6 +99,31 @@ def test_figures_on_a_dataset_stay_on_its_page(app: FastAPI, database: Database,
         assert "fiction" in everything
         rows = client.get("/api/v1/leaderboard?dataset=mini").json()["rows"]
         assert {row["codec"]: row["submitter"] for row in rows} == dict.fromkeys(NAMES, "ann")
+
+
+@pytest.mark.parametrize(
+    ("path", "one", "other"),
+    [
+        ("/mseb", replace(PASSAGES, figure="mseb_classification_gender_accuracy_pct", value=61.7), PASSAGES),
+        ("/tokens", replace(TOKENS, figure="tokens_entropy_kbps", value=0.617, backend="codec-codes"), TOKENS),
+        ("/xares", replace(FRAMES, figure="xares_knn_speaker_accuracy_pct", value=61.7), FRAMES),
+    ],
+)
+def test_true_runs_of_two_accounts_add_to_each_other(
+    app: FastAPI, database: Database, path: str, one: Probed, other: Probed
+) -> None:
+    """The one in front, of more datasets, has another probe of the page: both are shown, of each codec once."""
+    with database.transaction(write=True) as session:
+        for name in NAMES:
+            make_verified(session, name, "ann", "mini", "other", card=CARD, applications=[one])
+            make_verified(session, name, "bob", card=CARD, applications=[replace(other, value=other.value + 0.3)])
+        make_submission(session, NAMES[0], 1.0, owner="mallory", card=CARD, applications=[replace(other, value=99.9)])
+        session.scalars(select(Codec).where(Codec.name == NAMES[0])).one().owner_id = None
+    with TestClient(app) as client:
+        shown = client.get(f"{path}?dataset=mini").text
+        for probed in (one, replace(other, value=other.value + 0.3)):
+            assert len(re.findall(rf">\s*{probed.value:g}0*\s*<", shown)) >= len(NAMES), probed
+        assert "mallory" not in shown
 
 
 @pytest.mark.parametrize("path", PAGES)
