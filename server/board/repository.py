@@ -41,6 +41,8 @@ class Counted(NamedTuple):
     status: str
     run_again: tuple[str, ...] = ()
     """Verified ones, the one that stands last: of each account the newest; under a name of an account the newest."""
+    reported: str | None = None
+    """Under a name that nobody owns the first self-reported one behind a verified one, not replaced by its account."""
 
     @property
     def confirmed(self) -> str | None:
@@ -61,7 +63,14 @@ def revision_number(session: Session) -> int:
 def counted_submissions(session: Session) -> dict[str, Counted]:
     """Find the public submission that stands for each codec on datasets of the benchmark, by codec name."""
     statement = (
-        select(Codec.name, Submission.id, Submission.status, Submission.account_id, Codec.owner_id.is_(None))
+        select(
+            Codec.name,
+            Submission.id,
+            Submission.status,
+            Submission.version,
+            Submission.account_id,
+            Codec.owner_id.is_(None),
+        )
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
         .order_by(Submission.codec_id, *STANDING)
@@ -69,18 +78,27 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
     return counted_by_codec(session.execute(statement))
 
 
-def counted_by_codec(rows: Iterable[tuple[str, str, str, int | None, bool]]) -> dict[str, Counted]:
-    """Choose from codec, submission, status, account and whether the name is nobody's, in the order of standing."""
+def counted_by_codec(rows: Iterable[tuple[str, str, str, int, int | None, bool]]) -> dict[str, Counted]:
+    """Choose from codec, submission, status, version, account and whether the name is nobody's, by standing."""
     # the last one of a codec stays in the dict
     found: dict[str, Counted] = {}
     run_again: dict[str, dict[int | str, str]] = {}
-    for codec, identity, status, account, nobodys in rows:
+    versions: dict[tuple[str, int | str], int] = {}
+    reported: dict[str, list[tuple[str, int, int | str]]] = {}
+    for codec, identity, status, version, account, nobodys in rows:
         its = run_again.setdefault(codec, {})
+        whose = account or identity if nobodys else 0
         if status == "verified":
-            whose = account or identity if nobodys else 0
             its.pop(whose, None)  # the last one is the last of the dict
             its[whose] = identity
+            versions[codec, whose] = max(version, versions.get((codec, whose), 0))
+        elif nobodys:
+            reported.setdefault(codec, []).append((identity, version, whose))
         found[codec] = Counted(identity, status, tuple(its.values()))
+    for codec, those in reported.items():
+        left = [identity for identity, version, whose in those if version > versions.get((codec, whose), 0)]
+        if left and found[codec].status == "verified":
+            found[codec] = found[codec]._replace(reported=left[-1])
     return found
 
 

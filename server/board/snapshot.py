@@ -49,7 +49,8 @@ class Snapshot:
     """Of codecs whose newest one nobody ran again, the one that was, for the verified ones."""
     behind: tuple[BoardEntry, ...] = ()
     """Further verified ones under names that nobody owns, of each the best first: shown where the others lack a dataset
-    or figures, and counted, so that nobody undoes what was run again by a run on other datasets."""
+    or figures, and counted, so that nobody undoes what was run again by a run on other datasets. Then of each the first
+    self-reported one, among all submissions alone: what was run again elsewhere hides it nowhere."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[_FrameKey, ResultFrame] = field(default_factory=dict)
@@ -90,7 +91,8 @@ class Snapshot:
             return self
         with self._lock:
             if not self._narrowed:
-                own, behind = tuple(self.entries(source)), tuple(entry.verified_part or entry for entry in self.behind)
+                own = tuple(self.entries(source))
+                behind = tuple(entry.verified_part or entry for entry in self.behind if entry.source == source)
                 self._narrowed.append(Snapshot(self.revision, own, preferred=self.preferred, behind=behind))
         return self._narrowed[0]
 
@@ -104,7 +106,7 @@ class Snapshot:
             found = [entry for entry in self.runs if entry.source == source]
             return by_codec([entry.verified_part or entry for entry in (*found, *self.confirmed)])
         if source == "self-reported":
-            return [entry for entry in self.runs if entry.source == source]
+            return by_codec([entry for entry in (*self.runs, *self.behind) if entry.source == source])
         return published_entries()[source]
 
     def on(self, category: Category, dataset: str, key: str) -> Sequence[BoardEntry]:
@@ -159,7 +161,8 @@ class Snapshot:
         found = self._datasets.get((source, category))
         if found is None:
             wanted = CATEGORIES if category is None else (category,)
-            behind = self.behind if source in get_args(ShownSource) else ()
+            shown = next((each for each in get_args(ShownSource) if each == source), None)
+            behind = self.of(shown).behind if shown else ()
             entries = (*self.entries(source), *behind)
             names = {name for entry in entries for of, name in entry.figures if name and of in wanted}
             found = self._datasets[source, category] = tuple(sorted(names))
@@ -176,13 +179,16 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSou
     counted = counted_submissions(session)
     statuses = {entry.submission: entry.status for entry in counted.values()}
     statuses |= {submission: "verified" for entry in counted.values() for submission in entry.run_again}
+    reported = {entry.reported: "self-reported" for entry in counted.values() if entry.reported}
+    statuses |= reported
     kept = _kept_entries(before, statuses, changed_since(session, before.revision) if before else ())
     loaded = load_entries(session, [submission for submission in statuses if submission not in kept])
     entries = by_codec([*kept.values(), *loaded])
     runs = tuple(entry for entry in entries if entry.submission == counted[entry.codec].submission)
     confirmed = tuple(entry for entry in entries if entry.submission == counted[entry.codec].confirmed)
     by_id = {entry.submission: entry for entry in entries}
-    behind = tuple(by_id[other] for each in counted.values() for other in each.behind if other in by_id)
+    others = (*(other for each in counted.values() for other in each.behind), *reported)
+    behind = tuple(by_id[other] for other in others if other in by_id)
     found = Snapshot(revision, runs, before.frames() if before else {}, preferred, confirmed, behind)
     if before is None:
         for category in CATEGORIES:

@@ -179,7 +179,8 @@ class Submission(Base):
     """Under a name that nobody owns: whether another one stands, of verified ones or of self-reported ones, under the
     same condition."""
     place: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Of these its place in their order, 0 for the one that stands: shown where those before it lack something."""
+    """Of these its place in their order, 0 for the one that stands: shown where those before it lack something.
+    Negative under a condition of a self-reported one in front of verified ones, for which clips were not asked."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -253,6 +254,7 @@ def standing(
     run_again = nobodys & (status == "verified")
     whole = Submission.complete | (Submission.condition != "")
     first = case(
+        (nobodys & (status == "self-reported") & (place < 0), 6),
         (run_again & whole & behind.is_(False), 5),
         (run_again & whole, 4),
         (nobodys & Submission.complete & (Submission.condition == "") & behind.is_(False), 3),

@@ -141,17 +141,20 @@ def places(session: Session, *, long: bool = False) -> int:
 def has_room(session: Session, sender: str, account_id: int | None) -> bool:
     """Whether one more file of an account, or of a network ``sender`` without a token, may wait.
 
-    Others find room whoever sends: a quarter is the most for one sender, half for all that have no token.
+    Others find room whoever sends: a quarter is the most for one sender, half for all accounts of a network, and for
+    all that have no token.
     """
     most = MAX_WAITING_UPLOADS * places(session)
-    waiting, own, unknown = session.execute(
+    waiting, own, near, unknown = session.execute(
         select(
             func.count(),
             func.count().filter(_of_one(CheckJob, sender, account_id)),
+            func.count().filter(CheckJob.sender == sender),
             func.count().filter(CheckJob.account_id.is_(None)),
         ).where(CheckJob.state == "queued")
     ).one()
-    return bool(waiting < most and own < most // 4 and (account_id is not None or unknown < most // 2))
+    others = near if account_id is not None else max(near, unknown)
+    return bool(waiting < most and own < most // 4 and others < most // 2)
 
 
 def accept(session: Session, job: CheckJob, submission_id: str, *, new: bool, seconds: float) -> bool:

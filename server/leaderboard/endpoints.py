@@ -31,7 +31,7 @@ def state_of(request: Request) -> BoardState:
     return parse(
         request.query_params.multi_items(),
         default_source=snapshot.default_source,
-        datasets={*snapshot.datasets("all"), *snapshot.datasets("verified")},
+        datasets={*snapshot.datasets("all"), *snapshot.datasets("runs"), *snapshot.datasets("verified")},
     )
 
 

@@ -288,7 +288,7 @@ def _warnings_of_catalogue(session: Session, submission: Submission) -> Iterator
     standing = _standing(session, submission)
     if standing is None or standing.status == "verified" or _of_one(standing, submission):
         return
-    if not goes_first(session, submission):
+    if submission.behind if submission.status in PUBLIC else not goes_first(session, submission):
         yield STANDS_FOR, f"is shown behind the results of {_sender(standing)}, until it is run again or accepted"
 
 

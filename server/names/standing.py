@@ -19,6 +19,9 @@ from codec_superb.server.database.models import Submission
 MOST_ORDERED = 20
 """Accounts behind each other whose order is kept, and the place of whatever comes after them."""
 
+IN_FRONT = -1
+"""Place in front of verified results, of which clips were not asked for."""
+
 
 class Claim(NamedTuple):
     """What an account has public of a name under one condition: the submission that stands for it."""
@@ -53,9 +56,11 @@ def order(claims: Sequence[Claim]) -> list[Claim]:
 
 def _first_of(early: Claim, late: Claim) -> Claim:
     """Return the one that stands of two: the early one, unless it gives way."""
-    if (early.complete or early.verified) and not late.complete:
+    if (early.complete and not late.complete) or (early.verified and not late.whole):
         return early
-    return late if late.verified or late.account == early.account or _gives_way(early, late) else early
+    if late.verified:  # in part
+        return early if early.whole else late
+    return late if late.account == early.account or _gives_way(early, late) else early
 
 
 def _gives_way(early: Claim, late: Claim) -> bool:
@@ -92,7 +97,7 @@ def claims(session: Session, submission: Submission, *, was: int | None, new: bo
     if (own := submission.account_id or submission.id) in places:
         # not a newer version that nobody looked at
         to_front = accepted and submission.id in {row.id for row in best}
-        places[own] = -1.0 if to_front else min(places[own], inf if was is None else was)
+        places[own] = -2.0 if to_front else min(places[own], inf if was is None else was)
     whole = _asked_for_all(session, [row.id for row in best]) if damaged else {}
     found = [
         Claim(
@@ -101,7 +106,7 @@ def claims(session: Session, submission: Submission, *, was: int | None, new: bo
         )
         for account, row in zip(senders, best, strict=True)
     ]  # fmt: skip
-    return found if damaged else [*found, *_verified_in_part(session, submission)]
+    return [*found, *_verified_in_part(session, submission)]
 
 
 def _verified_in_part(session: Session, submission: Submission) -> list[Claim]:
@@ -112,10 +117,13 @@ def _verified_in_part(session: Session, submission: Submission) -> list[Claim]:
         .where(Submission.status == "verified", ~Submission.complete, Submission.behind.is_(False))
         .where(Submission.custom.is_(False))
     ).all()  # fmt: skip
+    damaged = submission.condition != ""
+    whole = _asked_for_all(session, [row.id for row in rows]) if damaged else {}
     return [
         Claim(row.id, row.account_id or row.id, 0.5, row.version, complete=False, whole=False, clips=row.clips,
-              ok=row.ok, verified=True)
+              ok=row.ok, damaged=damaged, verified=True)
         for row in rows
+        if not whole.get(row.id)
     ]  # fmt: skip
 
 
@@ -137,15 +145,21 @@ def goes_first(session: Session, submission: Submission) -> bool:
 def place_reported(session: Session, submission: Submission, *, was: int | None, accepted: bool) -> Mapping[str, int]:
     """Return the places of the self-reported results of a submission's name under its condition, 0 for the first.
 
-    See :func:`claims`.
+    See :func:`claims`. Under a condition :data:`IN_FRONT` for one in front of verified partial results.
     """
     reported = select(Submission.id).where(
         Submission.codec_id == submission.codec_id, Submission.condition == submission.condition,
         Submission.status == "self-reported", Submission.custom.is_(False),
     )  # fmt: skip
     places = dict.fromkeys(session.scalars(reported), MOST_ORDERED)
-    ordered = order(claims(session, submission, was=was, new=False, accepted=accepted)) if places else ()
-    return places | {claim.id: place for place, claim in enumerate(ordered) if claim.id in places}
+    if not places:
+        return {}
+    there = claims(session, submission, was=was, new=False, accepted=accepted)
+    ordered = order(there)
+    places |= {claim.id: place for place, claim in enumerate(ordered) if claim.id in places}
+    if submission.condition and not ordered[0].verified and any(claim.verified for claim in there):
+        places[ordered[0].id] = IN_FRONT
+    return places
 
 
 def is_behind_another(submission: Submission) -> bool:

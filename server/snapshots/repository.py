@@ -49,7 +49,10 @@ class CountedAt(NamedTuple):
     confirmed: Sequence[CountedThen]
     """See :attr:`~codec_superb.server.board.snapshot.Snapshot.confirmed`."""
     behind: Sequence[CountedThen]
-    """See :attr:`~codec_superb.server.board.snapshot.Snapshot.behind`."""
+    """Further verified ones, see :attr:`~codec_superb.server.board.snapshot.Snapshot.behind`."""
+
+    reported: Sequence[CountedThen]
+    """See :attr:`~codec_superb.server.board.repository.Counted.reported`: not bound by a state's hash."""
 
     @property
     def run_again(self) -> Sequence[CountedThen]:
@@ -81,12 +84,15 @@ def counted_at(session: Session, revision: int, at: datetime) -> CountedAt:
     )
     rows = [(CountedThen(*row[:6]), row.account_id, row.nobodys) for row in session.execute(statement)]
     of = {each.submission: each for each, _, _ in rows}
-    found = counted_by_codec((each.codec, each.submission, each.status, account, free) for each, account, free in rows)
+    found = counted_by_codec(
+        (each.codec, each.submission, each.status, each.version, account, free) for each, account, free in rows
+    )
     counted = [found[codec] for codec in sorted(found)]
     return CountedAt(
         standing=[of[each.submission] for each in counted],
         confirmed=[of[each.confirmed] for each in counted if each.confirmed],
         behind=[of[identity] for each in counted for identity in each.behind],
+        reported=[of[each.reported] for each in counted if each.reported],
     )
 
 

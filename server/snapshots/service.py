@@ -52,7 +52,7 @@ class PastState:
     @property
     def taken_back(self) -> Collection[str]:
         """Submissions of it that are no longer public."""
-        return {each.submission for each in (*self.counted.standing, *self.counted.run_again) if each.taken_back}
+        return {each.submission for part in self.counted for each in part if each.taken_back}
 
     @property
     def sha256(self) -> str:
@@ -73,14 +73,14 @@ def past_state(session: Session, revision: int, current: Snapshot) -> PastState:
         known = "nothing is public yet" if first is None else f"recorded are those from {first} to {current.revision}"
         raise NotFound(f"no state of revision {revision} is recorded; {known}")
     counted = counted_at(session, revision, at)
-    then = {entry.submission: entry for entry in (*counted.standing, *counted.run_again)}
+    then = {entry.submission: entry for part in counted for entry in part}
     kept = [entry for entry in (*current.runs, *current.confirmed, *current.behind) if entry.submission in then]
     kept = [entry for entry in kept if entry.source == then[str(entry.submission)].status]
     missing = sorted(then.keys() - {str(entry.submission) for entry in kept})
     loaded = [_as_then(entry, then[str(entry.submission)]) for entry in load_entries(session, missing)]
     entries = {entry.submission: entry for entry in (*kept, *loaded)}
-    runs, confirmed, behind = (tuple(entries[each.submission] for each in part) for part in counted)
-    board = Snapshot(revision, runs, preferred=current.preferred, confirmed=confirmed, behind=behind)
+    runs, confirmed, behind, reported = (tuple(entries[each.submission] for each in part) for part in counted)
+    board = Snapshot(revision, runs, preferred=current.preferred, confirmed=confirmed, behind=behind + reported)
     return PastState(revision, at, counted, board)
 
 

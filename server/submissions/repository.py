@@ -145,27 +145,32 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Conditione
 
 
 def _on_other_datasets(session: Session, standing: Collection[str], among: Collection[str]) -> Collection[str]:
-    """Return those that stand, and of the verified ones behind them the best on each further choice of datasets."""
-    behind = select(Submission.codec_id).where(
-        Submission.id.in_({*among} - {*standing}), Submission.status == "verified"
-    )
+    """Return those that stand, and of those behind them the best on each further choice of datasets.
+
+    Of verified ones; and the first self-reported one, where none of these has all of its datasets.
+    """
+    also = (Submission.status == "verified") | Submission.behind.is_(False)
+    behind = select(Submission.codec_id).where(Submission.id.in_({*among} - {*standing}), also)
     codecs = {*session.scalars(behind)}
     if not codecs:
         return standing
     statement = (
         select(
-            Submission.id, Submission.codec_id, Submission.condition, Submission.document["datasets"].label("datasets")
+            Submission.id, Submission.codec_id, Submission.condition, Submission.status,
+            Submission.document["datasets"].label("datasets"),
         )
         .join(Submission.codec)
         .where(Submission.codec_id.in_(codecs), Submission.id.in_(among))
-        .where(Submission.id.in_(standing) | (Submission.status == "verified"))
+        .where(Submission.id.in_(standing) | also)
         .order_by(*(each.desc() for each in STANDING))
-    )
-    found: dict[tuple[object, ...], str] = {}
+    )  # fmt: skip
+    found: dict[tuple[object, ...], dict[Collection[object], str]] = {}
     for each in session.execute(statement):
-        on = tuple(sorted((one["name"], one["manifest_hash"]) for one in each.datasets))
-        found.setdefault((each.codec_id, each.condition, on), each.id)
-    return {*standing, *found.values()}
+        of_it = found.setdefault((each.codec_id, each.condition), {})
+        on = frozenset((one["name"], one["manifest_hash"]) for one in each.datasets)
+        if each.status == "verified" or not any(on <= frozenset(other) for other in of_it):
+            of_it.setdefault(on, each.id)
+    return {*standing, *(identity for of_it in found.values() for identity in of_it.values())}
 
 
 def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[str]:

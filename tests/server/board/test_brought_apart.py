@@ -20,6 +20,7 @@ from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.database.session import Database
+from codec_superb.server.moderation.service import decide
 from codec_superb.server.settings import Settings
 
 NAMES = ("opus_6k", "opus_12k", "mp3_64k")
@@ -99,6 +100,35 @@ def test_figures_on_a_dataset_stay_on_its_page(app: FastAPI, database: Database,
         assert "fiction" in everything
         rows = client.get("/api/v1/leaderboard?dataset=mini").json()["rows"]
         assert {row["codec"]: row["submitter"] for row in rows} == dict.fromkeys(NAMES, "ann")
+
+
+def test_what_was_run_again_elsewhere_hides_no_other_word(app: FastAPI, database: Database) -> None:
+    """A verified run of a small dataset stands; among all submissions those on another dataset are there as before."""
+    with database.transaction(write=True) as session:
+        for name in NAMES:
+            make_verified(session, name, "bob", "other")
+        for loss in (None, parse_condition("loss:10")):
+            first = make_submission(
+                session, NAMES[0], 1.0, owner="ann", condition=loss, applications=[TOKENS], card=CARD
+            )
+        small = make_submission(
+            session, NAMES[0], 1.0, owner="bob", datasets=OTHER, condition=parse_condition("loss:10")
+        )
+        session.scalars(select(Codec).where(Codec.name == NAMES[0])).one().owner_id = None
+        session.flush()
+        decide(session, small, "verify", "because", actor="moderator")
+    with TestClient(app) as client:
+        for query in ("source=runs&dataset=mini", "source=self-reported", "source=runs&dataset=mini&category=music"):
+            rows = client.get(f"/api/v1/leaderboard?{query}").json()["rows"]
+            assert [row["submitter"] for row in rows if row["codec"] == NAMES[0]] == ["ann"], query
+        assert {row["submitter"] for row in client.get("/api/v1/leaderboard").json()["rows"]} == {"bob"}
+        assert "/codecs/opus_6k" in client.get("/tokens?source=runs&dataset=mini").text
+        lines = client.get("/conditions").text
+        assert f"/submissions/{first}" in lines
+        assert f"/submissions/{small}" in lines
+        revision = client.get("/api/v1/leaderboard").json()["revision"]
+        bound = client.get(f"/api/v1/snapshots/{revision}").json()
+        assert "ann" not in {entry["submitter"] for entry in bound["submissions"]}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ CODECS = {
     "test_results_of_few_clips_wait_where_the_others_failed": "opus_12k",
     "test_clips_that_were_not_asked_for_claim_nothing": "opus_16k",
     "test_all_of_a_small_dataset_take_no_place_of_a_large_one": "opus_32k",
+    "test_a_verified_result_of_a_few_clips_under_a_condition": "opus_128k",
 }
 """Codec, and with it accounts, of each test."""
 
@@ -121,6 +122,24 @@ def test_all_of_a_small_dataset_take_no_place_of_a_large_one(service: Service, s
     service.know("large", categories(30, "large"))
     assert kinds(send("ann", clips=28, of=30, lost=14, dataset="large")) == []
     assert kinds(send("mallory")) == ["standing"]
+
+
+def test_a_verified_result_of_a_few_clips_under_a_condition(send: Any, service: Service, stands: Any) -> None:
+    """It takes no place of another's that asked for all clips: what claims nothing clean claims nothing here."""
+    codec = CODECS["test_a_verified_result_of_a_few_clips_under_a_condition"]
+    honest = send("vic", lost=2)["id"]
+    part = send("eve", clips=1)["id"]
+    decided(service, part, "verify")
+    assert stands(codec) == honest
+    whole = send("eve")["id"]
+    assert stands(codec) == honest
+    decided(service, whole, "verify")
+    assert stands(codec) == whole
+    for identity in (whole, honest):
+        decided(service, identity, "withdraw", actor="eve")
+    assert stands(codec) == part
+    later = send("ann", lost=5)["id"]
+    assert stands(codec) == later
 
 
 def test_who_was_first_stands_until_one_is_run_again(service: Service, tmp_path: Path) -> None:
