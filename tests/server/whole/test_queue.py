@@ -96,9 +96,10 @@ def test_one_sender_does_not_fill_the_queue(postgres: PostgresServer, tmp_path: 
 
             assert fill("a network", ann) == 16
             assert fill("another one", ann) == 0
-            assert sum(fill(f"network {each}", None) for each in range(4)) == 32
             assert fill("a network", bob) == 16
-            assert fill("a network", account_of(session, "carl").id) == 0
+            assert fill("a network", account_of(session, "carl").id) == 0  # half is of one network
+            assert sum(fill(f"network {each}", None) for each in range(4)) == 32
+            assert fill("one more", account_of(session, "dora").id) == 0
         heartbeat.stop()
 
 
