@@ -33,6 +33,9 @@ from codec_superb.web.rows import CardFacts, source_label
 _AT_ONCE = 10
 """Submissions of one query: what is read of a document has up to megabytes. 2,000 take as long by 10 as by 1,000."""
 
+MOST_REPORTED = 5
+"""Accounts whose word is shown beside that of the first, where that lacks a dataset or figures: a name has few."""
+
 
 class Counted(NamedTuple):
     """A submission that counts, and all of it that can change."""
@@ -41,8 +44,9 @@ class Counted(NamedTuple):
     status: str
     run_again: tuple[str, ...] = ()
     """Verified ones, the one that stands last: of each account the newest; under a name of an account the newest."""
-    reported: str | None = None
-    """Under a name that nobody owns the first self-reported one behind a verified one, not replaced by its account."""
+    reported: tuple[str, ...] = ()
+    """Under a name that nobody owns the self-reported ones behind it of other accounts, the first one first: of each
+    account what stands for it and was not replaced by what was run again; at most :data:`MOST_REPORTED`."""
 
     @property
     def confirmed(self) -> str | None:
@@ -84,7 +88,7 @@ def counted_by_codec(rows: Iterable[tuple[str, str, str, int, int | None, bool]]
     found: dict[str, Counted] = {}
     run_again: dict[str, dict[int | str, str]] = {}
     versions: dict[tuple[str, int | str], int] = {}
-    reported: dict[str, list[tuple[str, int, int | str]]] = {}
+    reported: dict[str, dict[int | str, tuple[str, int]]] = {}
     for codec, identity, status, version, account, nobodys in rows:
         its = run_again.setdefault(codec, {})
         whose = account or identity if nobodys else 0
@@ -93,12 +97,17 @@ def counted_by_codec(rows: Iterable[tuple[str, str, str, int, int | None, bool]]
             its[whose] = identity
             versions[codec, whose] = max(version, versions.get((codec, whose), 0))
         elif nobodys:
-            reported.setdefault(codec, []).append((identity, version, whose))
+            those = reported.setdefault(codec, {})
+            those.pop(whose, None)
+            those[whose] = identity, version
         found[codec] = Counted(identity, status, tuple(its.values()))
     for codec, those in reported.items():
-        left = [identity for identity, version, whose in those if version > versions.get((codec, whose), 0)]
-        if left and found[codec].status == "verified":
-            found[codec] = found[codec]._replace(reported=left[-1])
+        left = [
+            identity
+            for whose, (identity, version) in reversed(those.items())
+            if identity != found[codec].submission and version > versions.get((codec, whose), 0)
+        ]
+        found[codec] = found[codec]._replace(reported=tuple(left[:MOST_REPORTED]))
     return found
 
 

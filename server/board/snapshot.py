@@ -49,8 +49,9 @@ class Snapshot:
     """Of codecs whose newest one nobody ran again, the one that was, for the verified ones."""
     behind: tuple[BoardEntry, ...] = ()
     """Further verified ones under names that nobody owns, of each the best first: shown where the others lack a dataset
-    or figures, and counted, so that nobody undoes what was run again by a run on other datasets. Then of each the first
-    self-reported one, among all submissions alone: what was run again elsewhere hides it nowhere."""
+    or figures, and counted, so that nobody undoes what was run again by a run on other datasets. Then of each the
+    self-reported ones of further accounts, among all submissions alone: what was run on one dataset hides none of
+    another."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """Ranks and fronts of ``server/leaderboard`` for this revision."""
     _frames: dict[_FrameKey, ResultFrame] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class Snapshot:
             found = [entry for entry in self.runs if entry.source == source]
             return by_codec([entry.verified_part or entry for entry in (*found, *self.confirmed)])
         if source == "self-reported":
-            return by_codec([entry for entry in (*self.runs, *self.behind) if entry.source == source])
+            return self.each(lambda entry: entry.source == source)
         return published_entries()[source]
 
     def on(self, category: Category, dataset: str, key: str) -> Sequence[BoardEntry]:
@@ -179,7 +180,7 @@ def load_snapshot(session: Session, before: Snapshot | None, preferred: ShownSou
     counted = counted_submissions(session)
     statuses = {entry.submission: entry.status for entry in counted.values()}
     statuses |= {submission: "verified" for entry in counted.values() for submission in entry.run_again}
-    reported = {entry.reported: "self-reported" for entry in counted.values() if entry.reported}
+    reported = {submission: "self-reported" for entry in counted.values() for submission in entry.reported}
     statuses |= reported
     kept = _kept_entries(before, statuses, changed_since(session, before.revision) if before else ())
     loaded = load_entries(session, [submission for submission in statuses if submission not in kept])

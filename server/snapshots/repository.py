@@ -92,7 +92,7 @@ def counted_at(session: Session, revision: int, at: datetime) -> CountedAt:
         standing=[of[each.submission] for each in counted],
         confirmed=[of[each.confirmed] for each in counted if each.confirmed],
         behind=[of[identity] for each in counted for identity in each.behind],
-        reported=[of[each.reported] for each in counted if each.reported],
+        reported=[of[identity] for each in counted for identity in each.reported],
     )
 
 

@@ -21,6 +21,7 @@ from codec_superb.server.database.models import (
     SubmissionPart,
 )
 from codec_superb.server.database.session import Database
+from codec_superb.server.names.standing import MOST_ORDERED
 from codec_superb.server.storage.block_parts import StoredBlock
 
 VERSIONS = 100
@@ -147,10 +148,13 @@ def under_conditions(session: Session, codec: str | None) -> Sequence[Conditione
 def _on_other_datasets(session: Session, standing: Collection[str], among: Collection[str]) -> Collection[str]:
     """Return those that stand, and of those behind them the best on each further choice of datasets.
 
-    Of verified ones; and the first self-reported one, where none of these has all of its datasets.
+    Of verified ones; and, under a name that nobody owns, of what stands for an account by its own word, where none of
+    those before it has all of its datasets.
     """
-    also = (Submission.status == "verified") | Submission.behind.is_(False)
-    behind = select(Submission.codec_id).where(Submission.id.in_({*among} - {*standing}), also)
+    placed = (Submission.place < MOST_ORDERED) & Codec.owner_id.is_(None)
+    also = (Submission.status == "verified") | placed
+    behind = select(Submission.codec_id).join(Submission.codec)
+    behind = behind.where(Submission.id.in_({*among} - {*standing}), also)
     codecs = {*session.scalars(behind)}
     if not codecs:
         return standing

@@ -127,8 +127,32 @@ def test_what_was_run_again_elsewhere_hides_no_other_word(app: FastAPI, database
         assert f"/submissions/{first}" in lines
         assert f"/submissions/{small}" in lines
         revision = client.get("/api/v1/leaderboard").json()["revision"]
-        bound = client.get(f"/api/v1/snapshots/{revision}").json()
-        assert "ann" not in {entry["submitter"] for entry in bound["submissions"]}
+        bound = client.get(f"/api/v1/snapshots/{revision}").json()["submissions"]
+        with database.transaction() as session:
+            owners = {session.get_one(Submission, entry["submission"]).sender for entry in bound}
+        assert owners == {"bob"}  # a state's hash binds what it bound
+
+
+def test_whoever_is_first_on_one_dataset_hides_nobody_on_another(app: FastAPI, database: Database) -> None:
+    """By their own word alone: a small run that came first stands, and the whole one of another account is there."""
+    loss = parse_condition("loss:10")
+    with database.transaction(write=True) as session:
+        for condition in (None, loss):
+            for owner, datasets, place in (("uma", OTHER, 0), ("hon", MINI, 1), ("late", MINI, 2)):
+                made = make_submission(
+                    session, NAMES[0], 1.0, owner=owner, datasets=datasets, condition=condition, applications=[PASSAGES]
+                )
+                row = session.get_one(Submission, made)
+                row.place, row.behind = place, place > 0
+        session.scalars(select(Codec).where(Codec.name == NAMES[0])).one().owner_id = None
+    with TestClient(app) as client:
+        rows = client.get("/api/v1/leaderboard?dataset=mini").json()["rows"]
+        assert [row["submitter"] for row in rows if row["codec"] == NAMES[0]] == ["hon"]
+        assert "/codecs/opus_6k" in client.get("/mseb?dataset=mini").text
+        lines = client.get("/conditions").text
+        assert ("by uma" in lines, "by hon" in lines, "by late" in lines) == (True, True, False)
+        rows = client.get("/api/v1/leaderboard?source=self-reported").json()["rows"]
+        assert [row["codec"] for row in rows] == [NAMES[0]]
 
 
 @pytest.mark.parametrize(
