@@ -166,6 +166,9 @@ def test_who_was_first_stands_until_one_is_run_again(service: Service, tmp_path:
     told = {each for each in (fiction, again, others, *honest)
             if "behind the results of another account" in service.client.get(f"/submissions/{each}").text}  # fmt: skip
     assert told == {others, honest[1]}
+    with service.database.transaction() as session:
+        remarks = {each: [*name_warnings(session, session.get_one(Submission, each))] for each in (again, others)}
+    assert [len(remarks[each]) for each in (again, others)] == [0, 1]  # as a moderator reads them now
     cited = service.client.get("/api/v1/leaderboard").json()["revision"]
     for decision, stands in (("hold", fiction), ("reject", fiction)):
         decided(service, again, decision)
