@@ -275,23 +275,28 @@ def on_page(entries: Sequence[BoardEntry], dataset: str) -> list[BoardEntry]:
     Of verified ones alone, and what was run again of them: true runs of several accounts add to each other, where the
     one in front has another probe of the page alone.
     """
-    return [_filled(entry, entries, dataset) for entry in on_usual_state(entries, dataset)]
+    others: dict[str, list[BoardEntry]] = {}
+    for entry in entries:
+        if entry.source == "verified":
+            others.setdefault(entry.codec, []).append(entry)
+    return [_filled(entry, others.get(entry.codec, ()), dataset) for entry in on_usual_state(entries, dataset)]
 
 
-def _filled(entry: BoardEntry, entries: Sequence[BoardEntry], dataset: str) -> BoardEntry:
-    found = dict(entry.applications.get(dataset, {}))
-    for other in entries if entry.source == "verified" else ():
-        if (other.codec, other.source, other.state_of(dataset)) != (entry.codec, "verified", entry.state_of(dataset)):
+def _filled(entry: BoardEntry, verified: Sequence[BoardEntry], dataset: str) -> BoardEntry:
+    """Add to a verified entry what the other ``verified`` ones of its codec have on the same state of a dataset."""
+    others = [other for other in verified if other is not entry] if entry.source == "verified" else []
+    own = entry.applications.get(dataset, {})
+    found, state, whole = dict(own), entry.state_of(dataset), entry.is_complete_on(dataset)
+    for other in others:
+        if other.state_of(dataset) != state or (whole and not other.is_complete_on(dataset)):
             continue
         there = {row.numbers.probe for row in found.values()}
-        if other.is_complete_on(dataset) or not entry.is_complete_on(dataset):
-            found |= {
-                key: replace(row, sender=other.sender)
-                for key, row in other.applications.get(dataset, {}).items()
-                if row.numbers.probe not in there and row.run_again
-            }
-    same = len(found) == len(entry.applications.get(dataset, {}))
-    return entry if same else replace(entry, applications={**entry.applications, dataset: found})
+        found |= {
+            key: replace(row, sender=other.sender)
+            for key, row in other.applications.get(dataset, {}).items()
+            if row.numbers.probe not in there and row.run_again
+        }
+    return entry if len(found) == len(own) else replace(entry, applications={**entry.applications, dataset: found})
 
 
 def by_senders(found: Iterable[tuple[str, BoardEntry]]) -> list[tuple[str, int]]:

@@ -116,13 +116,8 @@ def other_originals(frame: ResultFrame, same: _Mask, key: str) -> _Mask:
 
 
 def _told(entry: BoardEntry, row: ApplicationRow, *, whole: bool) -> Told:
-    return Told(
-        row.sender or entry.sender,
-        entry.submitter,
-        entry.source == "verified" and row.run_again is True,
-        whole,
-        row.numbers,
-    )
+    confirmed = entry.source == "verified" and row.run_again is True
+    return Told(row.sender or entry.sender, entry.submitter, confirmed, whole, row.numbers)
 
 
 def rows_on(

@@ -43,9 +43,10 @@ from codec_superb.web.text import count
 STANDS_FOR = "standing"
 """Kind of the remark on what is shown behind others' results under a name of the catalogue, all of them their word."""
 SETTLED_BY_RUN = (STANDS_FOR, "condition", "originals", "labels")
-"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either, and
-what a model says of the originals and how many labels a dataset has, by which two accounts whose codecs nobody can run
-would else hold everybody's true results (:mod:`~codec_superb.server.moderation.measurements`)."""
+"""Kinds of warnings that a run settles: what others reported of the same codec, which nobody has run again either
+(for others before it wait files alone that came to an older release), and what a model says of the originals and how
+many labels a dataset has, by which two accounts whose codecs nobody can run would else hold everybody's true results
+(:mod:`~codec_superb.server.moderation.measurements`)."""
 _SHOWN = 200
 """Characters of a value in a problem."""
 
